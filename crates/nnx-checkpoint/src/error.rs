@@ -1,0 +1,229 @@
+//! The crate's one error: what went wrong, where, and what to do about it.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// The result of every fallible call in this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What went wrong and where: one word wide, so that results stay small.
+///
+/// [`kind`](Error::kind) tells the cause, the other getters the place, as far as it is known.
+#[derive(Debug)]
+pub struct Error(Box<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    kind: ErrorKind,
+    path: Option<PathBuf>,
+    entry: Option<String>,
+    tensor: Option<String>,
+    offset: Option<u64>,
+}
+
+/// The causes that a caller handles differently.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// There is no file at the path.
+    #[error("no such file")]
+    NotFound,
+    /// The file holds no bytes at all.
+    #[error("the file is empty")]
+    Empty,
+    /// The file opens, but what it holds is not an `NNCheckpoint`.
+    #[error("not an NNCheckpoint: the file holds {found}")]
+    NotNNCheckpoint {
+        /// What the file holds instead, such as `a dict of 6 items`.
+        found: String,
+    },
+    /// The bytes contradict the format that they claim to have.
+    #[error("{what}")]
+    Malformed {
+        /// What was expected and what was found.
+        what: String,
+    },
+    /// The bytes may be sound, but this version does not read or write them.
+    #[error("{what}")]
+    Unsupported {
+        /// What is not supported, and what to do instead where there is a way.
+        what: String,
+    },
+    /// The file asks for a class or function that is not on the list of allowed ones.
+    #[error("`{module}.{name}` is not on the list of allowed globals; nothing was executed")]
+    ForbiddenGlobal {
+        /// The Python module.
+        module: String,
+        /// The name within the module.
+        name: String,
+    },
+    /// A limit of [`Limits`](crate::Limits) was reached.
+    #[error("{found} exceeds the limit `{limit}` of {allowed}; raise it if you trust the file")]
+    Limit {
+        /// The field of [`Limits`](crate::Limits).
+        limit: &'static str,
+        /// The value of that field.
+        allowed: u64,
+        /// The value that the file asks for.
+        found: u64,
+    },
+    /// A configuration in the file is not a valid one.
+    #[cfg(feature = "nnx")]
+    #[error(transparent)]
+    Params(#[from] nnx_params::Error),
+    /// The operating system refused.
+    #[error(transparent)]
+    Io(std::io::Error),
+}
+
+impl Error {
+    /// The cause.
+    pub fn kind(&self) -> &ErrorKind {
+        &self.0.kind
+    }
+
+    /// The cause, owned.
+    pub fn into_kind(self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The file, where one was involved.
+    pub fn path(&self) -> Option<&Path> {
+        self.0.path.as_deref()
+    }
+
+    /// The entry of the archive (or the metadata key of a safetensors file) that is at fault.
+    pub fn entry(&self) -> Option<&str> {
+        self.0.entry.as_deref()
+    }
+
+    /// The tensor at fault.
+    pub fn tensor(&self) -> Option<&str> {
+        self.0.tensor.as_deref()
+    }
+
+    /// Where the fault was noticed: bytes from the start of the [`entry`](Error::entry) where one
+    /// is named, else from the start of the file.
+    pub fn offset(&self) -> Option<u64> {
+        self.0.offset
+    }
+
+    /// An error of the given kind, at no place yet.
+    #[cold]
+    pub(crate) fn new(kind: ErrorKind) -> Self {
+        Self(Box::new(Inner {
+            kind,
+            path: None,
+            entry: None,
+            tensor: None,
+            offset: None,
+        }))
+    }
+
+    /// Bytes that contradict their format.
+    #[cold]
+    pub(crate) fn malformed(what: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Malformed { what: what.into() })
+    }
+
+    /// Something this version does not read or write.
+    #[cold]
+    pub(crate) fn unsupported(what: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Unsupported { what: what.into() })
+    }
+
+    /// A limit reached.
+    #[cold]
+    pub(crate) fn limit(limit: &'static str, allowed: u64, found: u64) -> Self {
+        Self::new(ErrorKind::Limit {
+            limit,
+            allowed,
+            found,
+        })
+    }
+
+    /// Names the file, unless one is named already.
+    #[cold]
+    pub(crate) fn in_path(mut self, path: &Path) -> Self {
+        self.0.path.get_or_insert_with(|| path.to_path_buf());
+        self
+    }
+
+    /// Names the archive entry, unless one is named already.
+    #[cold]
+    pub(crate) fn in_entry(mut self, entry: &str) -> Self {
+        self.0.entry.get_or_insert_with(|| entry.to_owned());
+        self
+    }
+
+    /// Names the tensor, unless one is named already.
+    #[cold]
+    pub(crate) fn in_tensor(mut self, tensor: &str) -> Self {
+        self.0.tensor.get_or_insert_with(|| tensor.to_owned());
+        self
+    }
+
+    /// States the offset, unless one is stated already.
+    #[cold]
+    pub(crate) fn at(mut self, offset: u64) -> Self {
+        self.0.offset.get_or_insert(offset);
+        self
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0.kind)?;
+        let mut separator = " (";
+        if let Some(tensor) = self.tensor() {
+            write!(f, "{separator}tensor `{tensor}`")?;
+            separator = ", ";
+        }
+        if let Some(entry) = self.entry() {
+            write!(f, "{separator}entry `{entry}`")?;
+            separator = ", ";
+        }
+        if let Some(offset) = self.offset() {
+            write!(f, "{separator}offset {offset:#x}")?;
+            separator = ", ";
+        }
+        if let Some(path) = self.path() {
+            write!(f, "{separator}file `{}`", path.display())?;
+            separator = ", ";
+        }
+        if separator == ", " {
+            f.write_str(")")
+        } else {
+            Ok(())
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.0.kind {
+            ErrorKind::Io(error) => Some(error),
+            #[cfg(feature = "nnx")]
+            ErrorKind::Params(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<std::io::Error> for Error {
+    #[cold]
+    fn from(error: std::io::Error) -> Self {
+        match error.kind() {
+            std::io::ErrorKind::NotFound => Self::new(ErrorKind::NotFound),
+            _ => Self::new(ErrorKind::Io(error)),
+        }
+    }
+}
+
+#[cfg(feature = "nnx")]
+impl From<nnx_params::Error> for Error {
+    #[cold]
+    fn from(error: nnx_params::Error) -> Self {
+        Self::new(ErrorKind::Params(error))
+    }
+}

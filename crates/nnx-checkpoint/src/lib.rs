@@ -1,0 +1,24 @@
+//! Reads and writes PyTorch and safetensors checkpoints without Python.
+//!
+//! Nothing in a file is ever executed, imported or looked up by name.
+
+#![warn(
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    clippy::indexing_slicing
+)]
+#![cfg_attr(
+    test,
+    allow(clippy::arithmetic_side_effects, clippy::cast_possible_truncation)
+)]
+
+mod dtype;
+mod error;
+mod limits;
+pub mod pickle;
+mod tensor;
+
+pub use dtype::Dtype;
+pub use error::{Error, ErrorKind, Result};
+pub use limits::Limits;
+pub use tensor::{Storage, Tensor, TensorClass, contiguous_strides};

@@ -1,0 +1,74 @@
+//! How much a file may make us do.
+
+/// Bounds on the work and memory that one file may ask for. Every default is finite and far above
+/// what real checkpoints need; each field says its unit.
+///
+/// ```
+/// use nnx_checkpoint::Limits;
+///
+/// let limits = Limits::default().max_pickle_nodes(1_000_000);
+/// assert_eq!(limits.max_pickle_nodes, 1_000_000);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Entries that an archive may list. Default: 4,194,304.
+    pub max_zip_entries: u64,
+    /// Bytes of a pickle program. Default: 1 GiB.
+    pub max_pickle_bytes: u64,
+    /// Objects that a pickle may create. Default: 67,108,864.
+    pub max_pickle_nodes: u64,
+    /// Memo slots that a pickle may fill. Default: 67,108,864.
+    pub max_memo_entries: u64,
+    /// Nesting of objects that a walk or a write follows. Default: 1,000, CPython's own bound.
+    pub max_depth: u64,
+    /// Bytes of a safetensors header. Default: 100,000,000, the format's own bound.
+    pub max_header_bytes: u64,
+    /// Bytes that a tensor may need beyond those of its storage, as a broadcast view does when it
+    /// is gathered. Default: 1 GiB.
+    pub max_expanded_bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_zip_entries: 1 << 22,
+            max_pickle_bytes: 1 << 30,
+            max_pickle_nodes: 1 << 26,
+            max_memo_entries: 1 << 26,
+            max_depth: 1_000,
+            max_header_bytes: 100_000_000,
+            max_expanded_bytes: 1 << 30,
+        }
+    }
+}
+
+macro_rules! setters {
+    ($($field:ident),* $(,)?) => {
+        impl Limits {
+            /// No bound at all: for files that you wrote yourself.
+            pub fn no_limits() -> Self {
+                Self { $($field: u64::MAX),* }
+            }
+
+            $(
+                #[doc = concat!("Sets [`", stringify!($field), "`](Self::", stringify!($field), ").")]
+                #[must_use]
+                pub fn $field(mut self, value: u64) -> Self {
+                    self.$field = value;
+                    self
+                }
+            )*
+        }
+    };
+}
+
+setters!(
+    max_zip_entries,
+    max_pickle_bytes,
+    max_pickle_nodes,
+    max_memo_entries,
+    max_depth,
+    max_header_bytes,
+    max_expanded_bytes,
+);

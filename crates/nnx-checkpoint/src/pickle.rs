@@ -1,0 +1,8 @@
+//! Python's pickle format: bytes to an object graph and back.
+//!
+//! This module imports nothing, calls nothing and knows no tensor. A class or function that a
+//! pickle names stays a name; what would be a call stays a node that says which call it would be.
+
+mod graph;
+
+pub use graph::{Call, Graph, Node, NodeId, Object, Text};

@@ -1,0 +1,6 @@
+//! The typed configurations of NNx.
+
+/// stub
+#[derive(Debug, thiserror::Error)]
+#[error("stub")]
+pub struct Error;
