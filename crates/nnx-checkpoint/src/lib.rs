@@ -16,9 +16,17 @@ mod dtype;
 mod error;
 mod limits;
 pub mod pickle;
+pub mod safetensors;
+mod save;
+mod sniff;
+mod source;
 mod tensor;
+pub mod zip;
 
 pub use dtype::Dtype;
 pub use error::{Error, ErrorKind, Result};
 pub use limits::Limits;
+pub use save::save_atomic;
+pub use sniff::{Format, SNIFF_BYTES, sniff};
+pub use source::Source;
 pub use tensor::{Storage, Tensor, TensorClass, contiguous_strides};
