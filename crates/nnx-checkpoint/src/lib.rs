@@ -20,7 +20,9 @@ pub mod safetensors;
 mod save;
 mod sniff;
 mod source;
+mod state_dict;
 mod tensor;
+pub mod torch;
 pub mod zip;
 
 pub use dtype::Dtype;
@@ -29,4 +31,5 @@ pub use limits::Limits;
 pub use save::save_atomic;
 pub use sniff::{Format, SNIFF_BYTES, sniff};
 pub use source::Source;
+pub use state_dict::{Mapping, Modules, StateDict, StateValue};
 pub use tensor::{Storage, Tensor, TensorClass, contiguous_strides};

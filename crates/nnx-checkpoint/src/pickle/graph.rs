@@ -5,6 +5,7 @@ use std::collections::HashMap;
 mod access;
 mod copy;
 mod describe;
+mod walk;
 
 /// The offset of objects that no pickle byte made.
 const NO_OFFSET: u64 = u64::MAX;
