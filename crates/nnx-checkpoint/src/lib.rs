@@ -12,6 +12,8 @@
     allow(clippy::arithmetic_side_effects, clippy::cast_possible_truncation)
 )]
 
+#[cfg(feature = "candle")]
+mod candle;
 mod dtype;
 mod error;
 mod limits;
