@@ -1,0 +1,16 @@
+//! The networks of NNx on [candle](candle_core): the same weights, the same numbers.
+
+mod activation;
+mod device;
+mod dropout;
+mod error;
+mod linear;
+mod net;
+mod parameters;
+mod rng;
+
+pub use activation::activate;
+pub use error::{Error, ErrorKind, Result, ShapeMismatch, StateDictMismatch};
+pub use net::{Mode, Net};
+pub use parameters::Parameters;
+pub use rng::Generator;

@@ -1,0 +1,103 @@
+//! What all nets share, and which configuration makes which net.
+
+mod feed_fwd;
+
+use std::fmt::Debug;
+
+use candle_core::{Tensor, Var};
+use nnx_params::{
+    NNConvParams, NNMoEParams, NNParams, NNTransformerParams, NNViTParams, NetDescriptor, NetParams,
+    Nets,
+};
+
+use crate::error::{Error, Result};
+use crate::parameters::{Builder, Parameters};
+use crate::rng::Generator;
+use feed_fwd::FeedFwd;
+
+/// A network: parameters with names, and a computation.
+pub trait Net: Debug + Send + Sync {
+    /// The parameters, in the names and the order of Python's state dict.
+    fn parameters(&self) -> &Parameters;
+
+    /// Runs the net on its positional arguments, which lie on the device of the parameters.
+    ///
+    /// # Errors
+    /// When the arguments are not what the net takes, or the computation fails.
+    fn forward(&self, inputs: &[Tensor], mode: &mut Mode<'_>) -> Result<Tensor>;
+}
+
+/// What a forward pass is for.
+#[derive(Debug)]
+pub enum Mode<'a> {
+    /// Using the net: no dropout, and no gradients of the parameters are recorded.
+    Eval,
+    /// Training it: dropout draws from this generator, and gradients of the parameters can be
+    /// computed.
+    Train(&'a mut Generator),
+}
+
+impl Mode<'_> {
+    /// The value of a parameter, tied to it only where gradients are wanted.
+    pub(crate) fn value(&self, parameter: &Var) -> Tensor {
+        match self {
+            Self::Eval => parameter.as_detached_tensor(),
+            Self::Train(_) => parameter.as_tensor().clone(),
+        }
+    }
+}
+
+/// Builds the net of a configuration.
+///
+/// # Errors
+/// When net and parameters do not belong together, the net is not one of this version, or a
+/// parameter cannot be made.
+pub(crate) fn build(
+    descriptor: Option<&NetDescriptor>,
+    params: &NetParams,
+    builder: Builder<'_>,
+) -> Result<Box<dyn Net>> {
+    let kind = kind(descriptor)?;
+    let (expected, found) = (params_class(kind), params.class());
+    if found != expected {
+        return Err(Error::configuration(format!(
+            "net `{kind}` needs `{expected}`, got `{found}`"
+        )));
+    }
+    match (kind, params) {
+        (Nets::FeedFwd, NetParams::Base(params)) => Ok(Box::new(FeedFwd::new(params, builder)?)),
+        _ => Err(Error::unsupported(format!(
+            "net `{kind}` cannot run in this version, only `{}` can",
+            Nets::FeedFwd
+        ))),
+    }
+}
+
+/// The built-in net that a descriptor names.
+fn kind(descriptor: Option<&NetDescriptor>) -> Result<Nets> {
+    match descriptor {
+        Some(NetDescriptor::Net(kind)) => Ok(*kind),
+        Some(NetDescriptor::Registered(spec)) => Err(Error::unsupported(format!(
+            "net `{}` is built by Python code registered under that name",
+            spec.id()
+        ))),
+        Some(NetDescriptor::Runtime(module)) => Err(Error::unsupported(format!(
+            "net `{}` is a Python module that no configuration can rebuild",
+            module.module()
+        ))),
+        None => Err(Error::configuration(
+            "the model parameters name no net, one of `Nets` is needed",
+        )),
+    }
+}
+
+/// The class that configures a net, by its Python name.
+fn params_class(kind: Nets) -> &'static str {
+    match kind {
+        Nets::Conv => NNConvParams::CLASS,
+        Nets::FeedFwdMoe => NNMoEParams::CLASS,
+        Nets::Transformer => NNTransformerParams::CLASS,
+        Nets::Vit => NNViTParams::CLASS,
+        _ => NNParams::CLASS,
+    }
+}
