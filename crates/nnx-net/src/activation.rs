@@ -26,18 +26,16 @@ pub fn activate(activation: Activations, xs: &Tensor) -> Result<Tensor> {
 
 type Candle = candle_core::Result<Tensor>;
 
-/// `scale * x` above zero, `scale * alpha * (e^x - 1)` below.
+/// `scale * x` above zero, `scale * alpha * (e^x - 1)` at and below it.
 fn elu(xs: &Tensor, alpha: f64, scale: f64) -> Candle {
+    let is_low = xs.le(0.0)?;
     // The branch not taken must stay finite, or its gradient would be infinity times zero.
+    let low = is_low.where_cond(xs, &xs.zeros_like()?)?;
     // e^x - 1 is 2t / (1 - t) with t = tanh(x / 2): without cancellation for x at most zero.
-    let half = xs.minimum(0.0)?.affine(0.5, 0.0)?.tanh()?;
-    let below = (half.affine(2.0 * alpha * scale, 0.0)? / half.affine(-1.0, 1.0)?)?;
-    let above = if scale == 1.0 {
-        xs.clone()
-    } else {
-        xs.affine(scale, 0.0)?
-    };
-    xs.lt(0.0)?.where_cond(&below, &above)
+    let half = low.affine(0.5, 0.0)?.tanh()?;
+    let low = (half.affine(2.0 * alpha * scale, 0.0)? / half.affine(-1.0, 1.0)?)?;
+    let high = xs.affine(scale, 0.0)?;
+    is_low.where_cond(&low, &high)
 }
 
 /// Zero at and below zero. candle's own `relu` turns NaN into zero; PyTorch keeps it.
@@ -59,15 +57,20 @@ fn softmax(xs: &Tensor) -> Candle {
 
 /// `ln(1 + e^x)` up to the threshold of 20, `x` above it.
 fn softplus(xs: &Tensor) -> Candle {
-    let power = xs.minimum(SOFTPLUS_THRESHOLD)?.exp()?;
+    let is_high = xs.gt(SOFTPLUS_THRESHOLD)?;
+    // The branch not taken must stay finite, or its gradient would be infinity times zero.
+    let power = is_high.where_cond(&xs.zeros_like()?, xs)?.exp()?;
     let sum = power.affine(1.0, 1.0)?;
     // What rounding took from 1 + e^x is put back, which keeps the digits of very small values.
     let lost = ((&power - sum.affine(1.0, -1.0)?)? / &sum)?;
     let curved = (sum.log()? + lost)?;
-    xs.gt(SOFTPLUS_THRESHOLD)?.where_cond(xs, &curved)
+    is_high.where_cond(xs, &curved)
 }
 
 const SELU_ALPHA: f64 = 1.673_263_242_354_377_2;
 const SELU_SCALE: f64 = 1.050_700_987_355_480_5;
 const LEAKY_SLOPE: f64 = 0.01;
 const SOFTPLUS_THRESHOLD: f64 = 20.0;
+
+#[cfg(test)]
+mod tests;

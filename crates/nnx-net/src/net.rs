@@ -47,17 +47,16 @@ impl Mode<'_> {
     }
 }
 
-/// Builds the net of a configuration.
+/// Builds a net.
 ///
 /// # Errors
-/// When net and parameters do not belong together, the net is not one of this version, or a
+/// When kind and parameters do not belong together, the kind is not one of this version, or a
 /// parameter cannot be made.
 pub(crate) fn build(
-    descriptor: Option<&NetDescriptor>,
+    kind: Nets,
     params: &NetParams,
     builder: Builder<'_>,
 ) -> Result<Box<dyn Net>> {
-    let kind = kind(descriptor)?;
     let (expected, found) = (params_class(kind), params.class());
     if found != expected {
         return Err(Error::configuration(format!(
@@ -74,7 +73,10 @@ pub(crate) fn build(
 }
 
 /// The built-in net that a descriptor names.
-fn kind(descriptor: Option<&NetDescriptor>) -> Result<Nets> {
+///
+/// # Errors
+/// When it names none, or one that only Python code can build.
+pub(crate) fn kind(descriptor: Option<&NetDescriptor>) -> Result<Nets> {
     match descriptor {
         Some(NetDescriptor::Net(kind)) => Ok(*kind),
         Some(NetDescriptor::Registered(spec)) => Err(Error::unsupported(format!(

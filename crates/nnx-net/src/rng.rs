@@ -100,3 +100,48 @@ impl std::fmt::Debug for Generator {
         f.debug_struct("Generator").finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use sha2::{Digest, Sha256};
+
+    use super::*;
+
+    /// `torch.manual_seed(seed); sha256(torch.rand(count).numpy().tobytes())` of PyTorch 2.15.
+    #[track_caller]
+    fn check(seed: u64, count: usize, expected: &str) {
+        let values = Generator::new(seed).uniform_vec(count, 0.0, 1.0).unwrap();
+        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        let digest: String = Sha256::digest(bytes).iter().map(|b| format!("{b:02x}")).collect();
+        assert_eq!(digest, expected);
+    }
+
+    #[test]
+    fn uniform_numbers_are_those_of_torch_rand() {
+        // 2000 numbers need the 624 words of the state four times.
+        check(0, 2000, "30e5b6e7396251b8a108a3693a5d88c3e65ab1fa25943b30a8d29cb3a20d47d9");
+        check(5, 2000, "33dee09bd43268c0a5ad40f1dfea87a6d64903ad89cf63197c96b88c407abc6b");
+    }
+
+    #[test]
+    fn only_the_low_32_bits_of_a_seed_count() {
+        let expected = "33dee09bd43268c0a5ad40f1dfea87a6d64903ad89cf63197c96b88c407abc6b";
+        check((1 << 32) + 5, 2000, expected);
+        // torch.manual_seed(-1)
+        let expected = "2971d8fd03f60793a8146b2ac1302b294a0de65e3818c272aef5cfc597d41a5b";
+        check(u64::MAX, 1, expected);
+    }
+
+    #[test]
+    fn the_first_bits_are_those_of_torch_rand() {
+        // torch.manual_seed(0); torch.rand(4).numpy().view(numpy.uint32)
+        let mut generator = Generator::new(0);
+        let bits: Vec<u32> = (0..4).map(|_| generator.uniform(0.0, 1.0).to_bits()).collect();
+        assert_eq!(bits, [0x3efe_1558, 0x3f44_aa2f, 0x3db5_33a8, 0x3e07_3300]);
+    }
+
+    #[test]
+    fn more_numbers_than_memory_holds_are_refused() {
+        assert!(Generator::new(0).uniform_vec(usize::MAX, 0.0, 1.0).is_err());
+    }
+}
