@@ -95,7 +95,7 @@ impl NNModel {
                 names.join("`, `")
             )));
         }
-        let params = checkpoint.model_params.with_device(device);
+        let params = on_device(&checkpoint.model_params, device)?;
         let net_params = checkpoint.net_params.clone().ok_or_else(|| {
             // A net without parameters is one that Python code builds; its name says more.
             net::kind(params.net()).err().unwrap_or_else(|| {
@@ -255,5 +255,18 @@ impl NNModel {
     }
 }
 
+/// The same configuration with another device; what this version does not know stays in it.
+fn on_device(params: &NNModelParams, device: Devices) -> Result<NNModelParams> {
+    if params.device() == device {
+        return Ok(params.clone());
+    }
+    let mut state = params.full_state()?;
+    state.insert("device", device.value());
+    Ok(NNModelParams::from_state(&state)?)
+}
+
 /// The version that PyTorch gives the layout of each of NNx's modules.
 const MODULE_VERSION: i64 = 1;
+
+#[cfg(test)]
+mod tests;

@@ -87,6 +87,9 @@ pub(crate) fn kind(descriptor: Option<&NetDescriptor>) -> Result<Nets> {
             "net `{}` is a Python module that no configuration can rebuild",
             module.module()
         ))),
+        Some(_) => Err(Error::unsupported(
+            "the model parameters name a net of a kind that this version does not know",
+        )),
         None => Err(Error::configuration(
             "the model parameters name no net, one of `Nets` is needed",
         )),

@@ -50,7 +50,7 @@ impl Decoding {
             ),
             TaskKind::Multilabel => (
                 &[Losses::BinaryCrossEntropy],
-                Self::AtLeast(logit(task.threshold().as_f64())),
+                Self::AtLeast(logit(task.threshold())),
             ),
             TaskKind::Regression => (&[Losses::MeanSquaredError], Self::Values),
         };
@@ -114,4 +114,101 @@ fn first_largest(row: &[f32]) -> i64 {
         }
     }
     index
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NAN: f32 = f32::NAN;
+
+    #[track_caller]
+    fn check(decoding: Decoding, logits: &[[f32; 3]], expected: &[i64]) {
+        let logits = Tensor::new(logits, &Device::Cpu).unwrap();
+        let classes = decoding.classes(&logits).unwrap();
+        assert_eq!(classes.flatten_all().unwrap().to_vec1::<i64>().unwrap(), expected);
+    }
+
+    #[test]
+    fn the_first_of_the_largest_wins() {
+        // torch.argmax(…, 1)
+        check(Decoding::Largest, &[[0.0, -1.0, 2.0], [2.0, 2.0, -3.0]], &[2, 0]);
+        check(Decoding::Largest, &[[1.0, NAN, 3.0], [NAN, NAN, 9.0]], &[1, 0]);
+        check(Decoding::Largest, &[[f32::NEG_INFINITY; 3]], &[0]);
+    }
+
+    #[test]
+    fn the_largest_is_sought_along_axis_1() {
+        // torch.argmax(torch.tensor([[[1., 5.], [3., 5.]], [[0., nan], [-1., 9.]]]), 1)
+        let logits: [[[f32; 2]; 2]; 2] = [[[1.0, 5.0], [3.0, 5.0]], [[0.0, NAN], [-1.0, 9.0]]];
+        let logits = Tensor::new(&logits, &Device::Cpu).unwrap();
+        let classes = Decoding::Largest.classes(&logits).unwrap();
+        assert_eq!(classes.to_vec2::<i64>().unwrap(), [[1, 0], [0, 0]]);
+    }
+
+    #[test]
+    fn binary_cross_entropy_reads_each_logit() {
+        let decoding = Decoding::of(Losses::BinaryCrossEntropy, None, 3).unwrap();
+        check(decoding, &[[0.0, -1.0, 2.0], [-0.0, NAN, -1e-9]], &[1, 0, 1, 1, 0, 0]);
+    }
+
+    /// The least logit that `NNModel.predict` of NNx 0.4.1 reads as 1 under that threshold, found
+    /// by stepping with `torch.nextafter`.
+    #[track_caller]
+    fn check_threshold(threshold: f64, least: u32) {
+        let task = TaskSpec::builder(TaskKind::Multilabel).threshold(threshold).build().unwrap();
+        let decoding = Decoding::of(Losses::BinaryCrossEntropy, Some(&task), 3).unwrap();
+        let below = if f32::from_bits(least) > 0.0 { least - 1 } else { least + 1 };
+        let logits = [f32::from_bits(below), f32::from_bits(least), 99.0];
+        check(decoding, &[logits], &[0, 1, 1]);
+    }
+
+    #[test]
+    fn a_threshold_is_compared_as_a_float32_logit() {
+        check_threshold(0.9, 0x400c_9f54);
+        check_threshold(0.7, 0x3f58_e883);
+        check_threshold(0.3, 0xbf58_e883);
+        check_threshold(0.1, 0xc00c_9f54);
+    }
+
+    #[test]
+    fn regression_gives_the_logits() {
+        let task = TaskSpec::builder(TaskKind::Regression).build().unwrap();
+        let decoding = Decoding::of(Losses::MeanSquaredError, Some(&task), 2).unwrap();
+        let logits = Tensor::new(&[[0.5_f32, -1.5]], &Device::Cpu).unwrap();
+        let classes = decoding.classes(&logits).unwrap();
+        assert_eq!(classes.to_vec2::<f32>().unwrap(), [[0.5, -1.5]]);
+    }
+
+    /// Which losses NNModel of NNx 0.4.1 accepts for a task; it raises `TaskValidationError` for
+    /// the others.
+    #[track_caller]
+    fn check_losses(kind: TaskKind, accepted: &[Losses]) {
+        let task = TaskSpec::builder(kind).build().unwrap();
+        for loss in Losses::all() {
+            let decoding = Decoding::of(*loss, Some(&task), 3);
+            assert_eq!(decoding.is_ok(), accepted.contains(loss), "{kind} with {loss}");
+        }
+    }
+
+    #[test]
+    fn a_task_needs_its_loss() {
+        check_losses(
+            TaskKind::Categorical,
+            &[Losses::CrossEntropy, Losses::NegativeLogLikelihood],
+        );
+        check_losses(TaskKind::Multilabel, &[Losses::BinaryCrossEntropy]);
+        check_losses(TaskKind::Regression, &[Losses::MeanSquaredError]);
+    }
+
+    #[test]
+    fn a_task_needs_its_number_of_outputs() {
+        let task = TaskSpec::builder(TaskKind::Categorical).num_outputs(2).build().unwrap();
+        let loss = Losses::CrossEntropy;
+        assert_eq!(Decoding::of(loss, Some(&task), 2).unwrap(), Decoding::Largest);
+        assert_eq!(
+            Decoding::of(loss, Some(&task), 3).unwrap_err().to_string(),
+            "the categorical task declares `2` outputs, the net has `3`"
+        );
+    }
 }
