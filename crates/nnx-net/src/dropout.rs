@@ -53,7 +53,10 @@ mod tests {
         let mut generator = Generator::new(0);
         let xs = Tensor::new(xs, &Device::Cpu).unwrap();
         let ys = dropout(&xs, p, &mut Mode::Train(&mut generator)).unwrap();
-        assert_eq!(format!("{:?}", ys.to_vec1::<f32>().unwrap()), format!("{expected:?}"));
+        assert_eq!(
+            format!("{:?}", ys.to_vec1::<f32>().unwrap()),
+            format!("{expected:?}")
+        );
     }
 
     #[test]
@@ -84,7 +87,10 @@ mod tests {
             let share = kept.len() as f64 / ys.len() as f64;
             // Five standard deviations of the share of 100,000 independent elements.
             let tolerance = 5.0 * (p * (1.0 - p) / 100_000.0).sqrt();
-            assert!((share - (1.0 - p)).abs() < tolerance, "p = {p}: kept {share}");
+            assert!(
+                (share - (1.0 - p)).abs() < tolerance,
+                "p = {p}: kept {share}"
+            );
         }
     }
 

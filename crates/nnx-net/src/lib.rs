@@ -11,6 +11,7 @@ mod parameters;
 mod precision;
 mod predict;
 mod rng;
+mod widen;
 
 pub use activation::activate;
 pub use error::{Error, ErrorKind, Result, ShapeMismatch, StateDictMismatch};

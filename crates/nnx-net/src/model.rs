@@ -98,9 +98,9 @@ impl NNModel {
         let params = on_device(&checkpoint.model_params, device)?;
         let net_params = checkpoint.net_params.clone().ok_or_else(|| {
             // A net without parameters is one that Python code builds; its name says more.
-            net::kind(params.net()).err().unwrap_or_else(|| {
-                Error::configuration("the checkpoint has no net parameters")
-            })
+            net::kind(params.net())
+                .err()
+                .unwrap_or_else(|| Error::configuration("the checkpoint has no net parameters"))
         })?;
         Self::from_state_dict(net_params, params, &checkpoint.net_state)
     }
@@ -183,7 +183,10 @@ impl NNModel {
     pub fn forward(&self, input: &Tensor) -> Result<Tensor> {
         let input = input.to_device(&self.device)?;
         if self.training {
-            let mut generator = self.generator.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut generator = self
+                .generator
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
             self.net.forward(&[input], &mut Mode::Train(&mut generator))
         } else {
             self.net.forward(&[input], &mut Mode::Eval)

@@ -4,10 +4,10 @@ mod feed_fwd;
 
 use std::fmt::Debug;
 
-use candle_core::{Tensor, Var};
+use candle_core::{DType, Tensor, Var};
 use nnx_params::{
-    NNConvParams, NNMoEParams, NNParams, NNTransformerParams, NNViTParams, NetDescriptor, NetParams,
-    Nets,
+    NNConvParams, NNMoEParams, NNParams, NNTransformerParams, NNViTParams, NetDescriptor,
+    NetParams, Nets,
 };
 
 use crate::error::{Error, Result};
@@ -52,11 +52,7 @@ impl Mode<'_> {
 /// # Errors
 /// When kind and parameters do not belong together, the kind is not one of this version, or a
 /// parameter cannot be made.
-pub(crate) fn build(
-    kind: Nets,
-    params: &NetParams,
-    builder: Builder<'_>,
-) -> Result<Box<dyn Net>> {
+pub(crate) fn build(kind: Nets, params: &NetParams, builder: Builder<'_>) -> Result<Box<dyn Net>> {
     let (expected, found) = (params_class(kind), params.class());
     if found != expected {
         return Err(Error::configuration(format!(
@@ -104,5 +100,23 @@ fn params_class(kind: Nets) -> &'static str {
         Nets::Transformer => NNTransformerParams::CLASS,
         Nets::Vit => NNViTParams::CLASS,
         _ => NNParams::CLASS,
+    }
+}
+
+/// PyTorch's name of a dtype.
+fn dtype_name(dtype: DType) -> &'static str {
+    match dtype {
+        DType::U8 => "uint8",
+        DType::U32 => "uint32",
+        DType::I16 => "int16",
+        DType::I32 => "int32",
+        DType::I64 => "int64",
+        DType::BF16 => "bfloat16",
+        DType::F16 => "float16",
+        DType::F32 => "float32",
+        DType::F64 => "float64",
+        DType::F8E4M3 => "float8_e4m3fn",
+        // candle's own names for what PyTorch does not have in this form.
+        other => other.as_str(),
     }
 }

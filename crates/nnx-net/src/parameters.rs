@@ -1,10 +1,11 @@
 //! The parameters of a net: names, order, and where their first values come from.
 
-use candle_core::{DType, Device, Tensor, Var};
+use candle_core::{DType, Device, Var};
 use indexmap::IndexMap;
 
 use crate::error::{Error, ErrorKind, Result, ShapeMismatch, StateDictMismatch};
 use crate::rng::Generator;
+use crate::widen;
 
 /// The parameters of a net under their names, in the order of Python's `state_dict()`, and the
 /// paths of its modules.
@@ -114,16 +115,13 @@ impl<'a> Builder<'a> {
     /// When there is no memory for it, or its values have a dtype that is not supported.
     pub(crate) fn parameter(&mut self, name: String, shape: &[usize], init: Init) -> Result<Var> {
         let var = match &mut self.source {
-            Source::Random(generator) => Var::from_vec(
-                init.draw(shape, generator)?,
-                shape,
-                &self.device,
-            )?,
+            Source::Random(generator) => {
+                Var::from_vec(init.draw(shape, generator)?, shape, &self.device)?
+            }
             Source::StateDict(values) => {
                 match fitting(values.get(name.as_str()), &name, shape, &mut self.mismatch) {
                     Some(tensor) => {
-                        let values = Tensor::try_from(tensor)?.to_dtype(DType::F32)?;
-                        Var::from_tensor(&values.to_device(&self.device)?)?
+                        Var::from_tensor(&widen::float32(tensor)?.to_device(&self.device)?)?
                     }
                     // Nothing is allocated by a shape that no tensor in the file has.
                     None => Var::zeros(0, DType::F32, &self.device)?,

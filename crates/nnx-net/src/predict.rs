@@ -124,16 +124,28 @@ mod tests {
 
     #[track_caller]
     fn check(decoding: Decoding, logits: &[[f32; 3]], expected: &[i64]) {
-        let logits = Tensor::new(logits, &Device::Cpu).unwrap();
+        let logits = Tensor::from_slice(logits.as_flattened(), (logits.len(), 3), &Device::Cpu);
+        let logits = logits.unwrap();
         let classes = decoding.classes(&logits).unwrap();
-        assert_eq!(classes.flatten_all().unwrap().to_vec1::<i64>().unwrap(), expected);
+        assert_eq!(
+            classes.flatten_all().unwrap().to_vec1::<i64>().unwrap(),
+            expected
+        );
     }
 
     #[test]
     fn the_first_of_the_largest_wins() {
         // torch.argmax(…, 1)
-        check(Decoding::Largest, &[[0.0, -1.0, 2.0], [2.0, 2.0, -3.0]], &[2, 0]);
-        check(Decoding::Largest, &[[1.0, NAN, 3.0], [NAN, NAN, 9.0]], &[1, 0]);
+        check(
+            Decoding::Largest,
+            &[[0.0, -1.0, 2.0], [2.0, 2.0, -3.0]],
+            &[2, 0],
+        );
+        check(
+            Decoding::Largest,
+            &[[1.0, NAN, 3.0], [NAN, NAN, 9.0]],
+            &[1, 0],
+        );
         check(Decoding::Largest, &[[f32::NEG_INFINITY; 3]], &[0]);
     }
 
@@ -149,16 +161,27 @@ mod tests {
     #[test]
     fn binary_cross_entropy_reads_each_logit() {
         let decoding = Decoding::of(Losses::BinaryCrossEntropy, None, 3).unwrap();
-        check(decoding, &[[0.0, -1.0, 2.0], [-0.0, NAN, -1e-9]], &[1, 0, 1, 1, 0, 0]);
+        check(
+            decoding,
+            &[[0.0, -1.0, 2.0], [-0.0, NAN, -1e-9]],
+            &[1, 0, 1, 1, 0, 0],
+        );
     }
 
     /// The least logit that `NNModel.predict` of NNx 0.4.1 reads as 1 under that threshold, found
     /// by stepping with `torch.nextafter`.
     #[track_caller]
     fn check_threshold(threshold: f64, least: u32) {
-        let task = TaskSpec::builder(TaskKind::Multilabel).threshold(threshold).build().unwrap();
+        let task = TaskSpec::builder(TaskKind::Multilabel)
+            .threshold(threshold)
+            .build()
+            .unwrap();
         let decoding = Decoding::of(Losses::BinaryCrossEntropy, Some(&task), 3).unwrap();
-        let below = if f32::from_bits(least) > 0.0 { least - 1 } else { least + 1 };
+        let below = if f32::from_bits(least) > 0.0 {
+            least - 1
+        } else {
+            least + 1
+        };
         let logits = [f32::from_bits(below), f32::from_bits(least), 99.0];
         check(decoding, &[logits], &[0, 1, 1]);
     }
@@ -187,7 +210,11 @@ mod tests {
         let task = TaskSpec::builder(kind).build().unwrap();
         for loss in Losses::all() {
             let decoding = Decoding::of(*loss, Some(&task), 3);
-            assert_eq!(decoding.is_ok(), accepted.contains(loss), "{kind} with {loss}");
+            assert_eq!(
+                decoding.is_ok(),
+                accepted.contains(loss),
+                "{kind} with {loss}"
+            );
         }
     }
 
@@ -203,9 +230,15 @@ mod tests {
 
     #[test]
     fn a_task_needs_its_number_of_outputs() {
-        let task = TaskSpec::builder(TaskKind::Categorical).num_outputs(2).build().unwrap();
+        let task = TaskSpec::builder(TaskKind::Categorical)
+            .num_outputs(2)
+            .build()
+            .unwrap();
         let loss = Losses::CrossEntropy;
-        assert_eq!(Decoding::of(loss, Some(&task), 2).unwrap(), Decoding::Largest);
+        assert_eq!(
+            Decoding::of(loss, Some(&task), 2).unwrap(),
+            Decoding::Largest
+        );
         assert_eq!(
             Decoding::of(loss, Some(&task), 3).unwrap_err().to_string(),
             "the categorical task declares `2` outputs, the net has `3`"

@@ -111,16 +111,30 @@ mod tests {
     #[track_caller]
     fn check(seed: u64, count: usize, expected: &str) {
         let values = Generator::new(seed).uniform_vec(count, 0.0, 1.0).unwrap();
-        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
-        let digest: String = Sha256::digest(bytes).iter().map(|b| format!("{b:02x}")).collect();
+        let bytes: Vec<u8> = values
+            .iter()
+            .flat_map(|value| value.to_le_bytes())
+            .collect();
+        let digest: String = Sha256::digest(bytes)
+            .iter()
+            .map(|b| format!("{b:02x}"))
+            .collect();
         assert_eq!(digest, expected);
     }
 
     #[test]
     fn uniform_numbers_are_those_of_torch_rand() {
         // 2000 numbers need the 624 words of the state four times.
-        check(0, 2000, "30e5b6e7396251b8a108a3693a5d88c3e65ab1fa25943b30a8d29cb3a20d47d9");
-        check(5, 2000, "33dee09bd43268c0a5ad40f1dfea87a6d64903ad89cf63197c96b88c407abc6b");
+        check(
+            0,
+            2000,
+            "30e5b6e7396251b8a108a3693a5d88c3e65ab1fa25943b30a8d29cb3a20d47d9",
+        );
+        check(
+            5,
+            2000,
+            "33dee09bd43268c0a5ad40f1dfea87a6d64903ad89cf63197c96b88c407abc6b",
+        );
     }
 
     #[test]
@@ -136,7 +150,9 @@ mod tests {
     fn the_first_bits_are_those_of_torch_rand() {
         // torch.manual_seed(0); torch.rand(4).numpy().view(numpy.uint32)
         let mut generator = Generator::new(0);
-        let bits: Vec<u32> = (0..4).map(|_| generator.uniform(0.0, 1.0).to_bits()).collect();
+        let bits: Vec<u32> = (0..4)
+            .map(|_| generator.uniform(0.0, 1.0).to_bits())
+            .collect();
         assert_eq!(bits, [0x3efe_1558, 0x3f44_aa2f, 0x3db5_33a8, 0x3e07_3300]);
     }
 

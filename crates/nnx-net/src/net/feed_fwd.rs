@@ -3,7 +3,7 @@
 use candle_core::{DType, Tensor};
 use nnx_params::{Activations, NNParams, Nets};
 
-use super::{Mode, Net};
+use super::{Mode, Net, dtype_name};
 use crate::activation::activate;
 use crate::dropout::dropout;
 use crate::error::{Error, Result};
@@ -61,10 +61,7 @@ impl FeedFwd {
         let wrong = |found: String| {
             Err(Error::input(
                 Nets::FeedFwd.value(),
-                format!(
-                    "float32 rows of `{}` numbers, at least one",
-                    self.input_dim
-                ),
+                format!("at least one float32 row of `{}` numbers", self.input_dim),
                 found,
             ))
         };
@@ -72,7 +69,7 @@ impl FeedFwd {
             return wrong(format!("`{}` inputs", inputs.len()));
         };
         if input.dtype() != DType::F32 {
-            return wrong(format!("the dtype `{}`", input.dtype().as_str()));
+            return wrong(format!("the dtype `{}`", dtype_name(input.dtype())));
         }
         match input.dims() {
             &[rows, ref rest @ ..]
