@@ -17,7 +17,7 @@ const ALIGNMENT: usize = 8;
 /// # Errors
 /// Those of [`write_within`].
 pub fn write(
-    w: &mut impl Write,
+    w: &mut (impl Write + ?Sized),
     tensors: &[(&str, &Tensor)],
     metadata: Option<&IndexMap<String, String>>,
 ) -> Result<()> {
@@ -37,7 +37,7 @@ pub fn write(
 /// [`Limits::max_header_bytes`], or a tensor would need more than [`Limits::max_expanded_bytes`]
 /// beyond its storage. Later: when the writer refuses.
 pub fn write_within(
-    w: &mut impl Write,
+    w: &mut (impl Write + ?Sized),
     tensors: &[(&str, &Tensor)],
     metadata: Option<&IndexMap<String, String>>,
     limits: &Limits,
