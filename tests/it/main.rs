@@ -4,5 +4,6 @@
 
 mod checkpoints;
 mod damaged;
+mod forward_corpus;
 mod sniff;
 mod torch_bytes;
