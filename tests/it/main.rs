@@ -5,5 +5,6 @@
 mod checkpoints;
 mod damaged;
 mod forward_corpus;
+mod params;
 mod sniff;
 mod torch_bytes;

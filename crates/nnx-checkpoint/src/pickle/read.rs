@@ -43,7 +43,8 @@ const HIGHEST_PROTOCOL: u8 = 5;
 ///
 /// # Errors
 /// When the bytes end before `STOP`, when an opcode is unknown, lacks bytes or operands, or meets
-/// operands of the wrong kind; when buffers outside the pickle are asked for; when
+/// operands of the wrong kind; when buffers outside the pickle are asked for; when one long text
+/// is used as the name of a global over and over; when
 /// [`max_pickle_bytes`](Limits::max_pickle_bytes), [`max_pickle_nodes`](Limits::max_pickle_nodes)
 /// or [`max_memo_entries`](Limits::max_memo_entries) is exceeded. The error's offset is that of
 /// the opcode at fault.
@@ -55,6 +56,7 @@ pub fn read(bytes: &[u8], limits: &Limits) -> Result<(Graph, usize)> {
         memo: Memo::new(limits.max_memo_entries),
         max_nodes: limits.max_pickle_nodes.min(u64::from(u32::MAX)),
         popped: None,
+        names_copied: 0,
         protocol: 0,
     }
     .run()
@@ -68,6 +70,8 @@ struct Reader<'a> {
     max_nodes: u64,
     /// What the opcode just before threw away.
     popped: Option<NodeId>,
+    /// Bytes of names that `STACK_GLOBAL` copied.
+    names_copied: u64,
     /// The newest protocol that `PROTO` or an opcode spoke of: before 2 there is no `PROTO`.
     protocol: u8,
 }

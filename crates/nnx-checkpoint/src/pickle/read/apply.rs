@@ -5,6 +5,12 @@ use super::super::opcode;
 use super::{Reader, text};
 use crate::{Error, Result};
 
+/// `STACK_GLOBAL` copies texts that the memo repeats at no cost to the file, so the copies are
+/// bounded: so many bytes for each byte read …
+const NAMES_PER_BYTE: u64 = 64;
+/// … and so many to begin with.
+const NAMES_FREE: u64 = 64 * 1024;
+
 impl Reader<'_> {
     pub(super) fn call_or_global(&mut self, opcode: u8) -> Result<()> {
         match opcode {
@@ -92,12 +98,27 @@ impl Reader<'_> {
     fn stack_global(&mut self) -> Result<()> {
         let [module_id, name_id] = self.pop_array()?;
         let part = |id: NodeId| match self.graph.node(id) {
-            Node::Str(text) => text.as_str().map(Box::<str>::from),
+            Node::Str(text) => text.as_str(),
             _ => None,
         };
         let module =
             part(module_id).ok_or_else(|| self.unexpected("a module's name", module_id))?;
         let name = part(name_id).ok_or_else(|| self.unexpected("a global's name", name_id))?;
+        let length = (module.len() as u64).saturating_add(name.len() as u64);
+        let copied = self.names_copied.saturating_add(length);
+        let read = self.input.position() as u64;
+        if copied
+            > read
+                .saturating_mul(NAMES_PER_BYTE)
+                .saturating_add(NAMES_FREE)
+        {
+            return Err(Error::unsupported(format!(
+                "expected names about as long as the pickle, found {copied} bytes of them in \
+                 {read} bytes: a long text is used as a name over and over"
+            )));
+        }
+        let (module, name) = (module.into(), name.into());
+        self.names_copied = copied;
         let id = self.new_node(Node::Global { module, name })?;
         self.graph.extra_mut(id).names = Some((module_id, name_id));
         self.stack.push(id);

@@ -460,3 +460,16 @@ fn a_long_decimal_is_refused_rather_than_converted() {
     read(&with_digits(4300), &Limits::default()).unwrap();
     assert!(read(&with_digits(4301), &Limits::default()).is_err());
 }
+
+#[test]
+fn a_long_text_used_as_a_name_over_and_over_is_refused() {
+    // Used to take 100 GB: a text of 1 MB, 100,000 times.
+    let mut bytes = b"\x8d\x40\x42\x0f\x00\x00\x00\x00\x00".to_vec();
+    bytes.extend(vec![b'a'; 1_000_000]);
+    bytes.extend(b"\x94".iter().chain(&b"h\x00h\x00\x93".repeat(100_000)));
+    let error = read(&bytes, &Limits::default()).unwrap_err();
+    assert!(
+        matches!(error.kind(), ErrorKind::Unsupported { .. }),
+        "{error}"
+    );
+}

@@ -224,6 +224,9 @@ impl<'a> Writer<'a> {
     /// such and not all of them are begun already; none for the object's own.
     fn discarded_call(&self, id: NodeId) -> Option<&'a Call> {
         let discarded = &self.graph.extra(id)?.discarded;
+        if discarded.is_empty() {
+            return None;
+        }
         let begun = self.frames.iter().filter(|frame| frame.id == id).count();
         discarded.iter().rev().nth(begun)
     }
