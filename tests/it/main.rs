@@ -10,6 +10,7 @@
 
 mod checkpoints;
 mod damaged;
+mod forward_corpus;
 mod params;
 mod sniff;
 mod torch_bytes;
