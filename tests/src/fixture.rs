@@ -170,6 +170,22 @@ impl Fixture {
         }
     }
 
+    /// The module tree of the state dict's `_metadata`: paths and versions; empty for a mapping
+    /// without that attribute.
+    pub fn modules(&self) -> Vec<(String, i64)> {
+        let entries = self.sidecar.get("metadata").items();
+        entries
+            .iter()
+            .map(|entry| match &entry.items()[..] {
+                [path, about] => {
+                    let version = i64::try_from(about.get("version").size());
+                    (path.text().to_owned(), version.expect("a version"))
+                }
+                other => panic!("{other:?} is no entry of a module tree"),
+            })
+            .collect()
+    }
+
     /// The forward pass, where the side-car has one of a single float32 input.
     #[expect(
         clippy::cast_possible_truncation,

@@ -10,6 +10,7 @@ mod net;
 mod parameters;
 mod precision;
 mod predict;
+mod recipe;
 mod rng;
 mod widen;
 

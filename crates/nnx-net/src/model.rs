@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use candle_core::{Device, Tensor};
 use nnx_checkpoint::{Modules, NNCheckpoint, StateDict, StateValue};
-use nnx_params::{Devices, NNIterationDataPoint, NNModelParams, NetParams};
+use nnx_params::{Devices, NNCheckpointTransform, NNIterationDataPoint, NNModelParams, NetParams};
 
 use crate::device;
 use crate::error::{Error, Result};
@@ -12,6 +12,7 @@ use crate::net::{self, Mode, Net};
 use crate::parameters::{Builder, Values};
 use crate::precision::Precision;
 use crate::predict::{Decoding, Prediction};
+use crate::recipe::Recipe;
 use crate::rng::Generator;
 
 /// A network with its configuration: NNx's `NNModel`.
@@ -43,6 +44,7 @@ use crate::rng::Generator;
 pub struct NNModel {
     net_params: NetParams,
     params: NNModelParams,
+    transforms: Vec<NNCheckpointTransform>,
     device: Device,
     net: Box<dyn Net>,
     decoding: Decoding,
@@ -67,16 +69,17 @@ impl NNModel {
         Ok(model)
     }
 
-    /// The model of a checkpoint, on the device that the checkpoint names.
+    /// The model of a checkpoint, on the device that the checkpoint names. Recorded transforms
+    /// (`lora`, `low_rank`) are replayed before the weights are loaded.
     ///
     /// # Errors
     /// - [`ErrorKind::StateDict`](crate::ErrorKind::StateDict) when the weights are not exactly
     ///   those of the net, with every name that differs.
     /// - [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) when the checkpoint records
-    ///   transforms, its net is not one of this version, a weight has a dtype that does not
-    ///   convert, or the device cannot be used.
+    ///   a transform that is not replayed, its net is not one of this version, a weight has a dtype
+    ///   that does not convert, or the device cannot be used.
     /// - [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) when the configurations do
-    ///   not belong together.
+    ///   not belong together, or a transform does not fit the net.
     pub fn from_checkpoint(checkpoint: &NNCheckpoint) -> Result<Self> {
         Self::from_checkpoint_on(checkpoint, checkpoint.model_params.device())
     }
@@ -87,14 +90,6 @@ impl NNModel {
     /// # Errors
     /// As for [`from_checkpoint`](Self::from_checkpoint).
     pub fn from_checkpoint_on(checkpoint: &NNCheckpoint, device: Devices) -> Result<Self> {
-        if !checkpoint.transforms.is_empty() {
-            let names: Vec<_> = checkpoint.transforms.iter().map(|t| t.name()).collect();
-            return Err(Error::unsupported(format!(
-                "the checkpoint's weights belong to a net changed by `{}`, which this version does \
-                 not replay",
-                names.join("`, `")
-            )));
-        }
         let params = on_device(&checkpoint.model_params, device)?;
         let net_params = checkpoint.net_params.clone().ok_or_else(|| {
             // A net without parameters is one that Python code builds; its name says more.
@@ -102,7 +97,12 @@ impl NNModel {
                 .err()
                 .unwrap_or_else(|| Error::configuration("the checkpoint has no net parameters"))
         })?;
-        Self::from_state_dict(net_params, params, &checkpoint.net_state)
+        Self::replayed(
+            net_params,
+            params,
+            &checkpoint.transforms,
+            &checkpoint.net_state,
+        )
     }
 
     /// A model with the weights of a state dict, whatever their float dtype, in float32.
@@ -114,6 +114,16 @@ impl NNModel {
         params: NNModelParams,
         state: &StateDict,
     ) -> Result<Self> {
+        Self::replayed(net_params, params, &[], state)
+    }
+
+    /// A model whose layers were changed before it got its weights.
+    fn replayed(
+        net_params: NetParams,
+        params: NNModelParams,
+        transforms: &[NNCheckpointTransform],
+        state: &StateDict,
+    ) -> Result<Self> {
         let device = device::open(params.device())?;
         let values: Values<'_> = state
             .iter()
@@ -122,8 +132,11 @@ impl NNModel {
                 StateValue::Object(_) => (name, None),
             })
             .collect();
-        let builder = Builder::from_values(values, &device);
-        Self::assemble(net_params, params, device.clone(), builder)
+        let recipe = Recipe::from_transforms(transforms)?;
+        let builder = Builder::from_values(values, recipe, &device);
+        let mut model = Self::assemble(net_params, params, device.clone(), builder)?;
+        model.transforms = transforms.to_vec();
+        Ok(model)
     }
 
     fn assemble(
@@ -140,6 +153,7 @@ impl NNModel {
             net: net::build(kind, &net_params, builder)?,
             net_params,
             params,
+            transforms: Vec::new(),
             device,
             training: false,
             generator: Mutex::new(Generator::new(0)),
@@ -151,12 +165,14 @@ impl NNModel {
     /// # Errors
     /// When the weights cannot be brought to the CPU.
     pub fn checkpoint(&self, idp: NNIterationDataPoint) -> Result<NNCheckpoint> {
-        Ok(NNCheckpoint::new(
+        let mut checkpoint = NNCheckpoint::new(
             Some(self.net_params.clone()),
             self.state_dict()?,
             self.params.clone(),
             idp,
-        ))
+        );
+        checkpoint.transforms.clone_from(&self.transforms);
+        Ok(checkpoint)
     }
 
     /// The weights as Python's `model.net.state_dict()` gives them: names, order and module tree.

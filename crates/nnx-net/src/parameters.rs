@@ -4,6 +4,7 @@ use candle_core::{DType, Device, Var};
 use indexmap::IndexMap;
 
 use crate::error::{Error, ErrorKind, Result, ShapeMismatch, StateDictMismatch};
+use crate::recipe::{Change, Recipe};
 use crate::rng::Generator;
 use crate::widen;
 
@@ -51,6 +52,7 @@ pub(crate) type Values<'a> = IndexMap<&'a str, Option<&'a nnx_checkpoint::Tensor
 #[derive(Debug)]
 pub(crate) struct Builder<'a> {
     source: Source<'a>,
+    recipe: Recipe,
     device: Device,
     parameters: Parameters,
     mismatch: StateDictMismatch,
@@ -85,14 +87,19 @@ impl<'a> Builder<'a> {
         Self::new(Source::Random(generator), device)
     }
 
-    /// Parameters that take the values of a state dict, converted to float32.
-    pub(crate) fn from_values(values: Values<'a>, device: &Device) -> Self {
-        Self::new(Source::StateDict(values), device)
+    /// Parameters of the layers that the recipe makes, with the values of a state dict, converted
+    /// to float32.
+    pub(crate) fn from_values(values: Values<'a>, recipe: Recipe, device: &Device) -> Self {
+        Self {
+            recipe,
+            ..Self::new(Source::StateDict(values), device)
+        }
     }
 
     fn new(source: Source<'a>, device: &Device) -> Self {
         Self {
             source,
+            recipe: Recipe::default(),
             device: device.clone(),
             parameters: Parameters {
                 entries: Vec::new(),
@@ -106,6 +113,11 @@ impl<'a> Builder<'a> {
     /// Enters a module into the module tree.
     pub(crate) fn module(&mut self, path: impl Into<String>) {
         self.parameters.modules.push(path.into());
+    }
+
+    /// What the recipe makes of the linear layer at that path.
+    pub(crate) fn change(&mut self, path: &str) -> Option<Change> {
+        self.recipe.take(path)
     }
 
     /// The next parameter, float32. One that the state dict cannot provide comes back empty, and
@@ -135,9 +147,10 @@ impl<'a> Builder<'a> {
     /// The parameters in order.
     ///
     /// # Errors
-    /// When the state dict did not have exactly the parameters that were asked for, each in its
-    /// shape.
+    /// When the recipe names a layer that was not built, or the state dict did not have exactly the
+    /// parameters that were asked for, each in its shape.
     pub(crate) fn finish(mut self) -> Result<Parameters> {
+        self.recipe.finish()?;
         if let Source::StateDict(values) = &mut self.source {
             for (name, _) in &self.parameters.entries {
                 values.shift_remove(name.as_str());
