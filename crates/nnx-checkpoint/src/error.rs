@@ -169,6 +169,13 @@ impl Error {
         self.0.offset.get_or_insert(offset);
         self
     }
+
+    /// Moves the offset from the start of a part to the start of the whole that it lies in.
+    #[cold]
+    pub(crate) fn shifted(mut self, start: u64) -> Self {
+        self.0.offset = self.0.offset.map(|offset| offset.saturating_add(start));
+        self
+    }
 }
 
 impl fmt::Display for Error {

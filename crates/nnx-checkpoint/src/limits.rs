@@ -14,6 +14,8 @@
 pub struct Limits {
     /// Entries that an archive may list. Default: 4,194,304.
     pub max_zip_entries: u64,
+    /// Bytes that one deflated archive entry may inflate to. Default: 4 GiB.
+    pub max_inflated_bytes: u64,
     /// Bytes of a pickle program. Default: 1 GiB.
     pub max_pickle_bytes: u64,
     /// Objects that a pickle may create. Default: 67,108,864.
@@ -33,6 +35,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             max_zip_entries: 1 << 22,
+            max_inflated_bytes: 1 << 32,
             max_pickle_bytes: 1 << 30,
             max_pickle_nodes: 1 << 26,
             max_memo_entries: 1 << 26,
@@ -65,6 +68,7 @@ macro_rules! setters {
 
 setters!(
     max_zip_entries,
+    max_inflated_bytes,
     max_pickle_bytes,
     max_pickle_nodes,
     max_memo_entries,

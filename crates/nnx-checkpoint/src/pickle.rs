@@ -4,5 +4,9 @@
 //! pickle names stays a name; what would be a call stays a node that says which call it would be.
 
 mod graph;
+mod read;
+mod write;
 
-pub use graph::{Call, Graph, Node, NodeId, Object, Text};
+pub use graph::{Call, Change, Graph, Node, NodeId, Object, Text};
+pub use read::read;
+pub use write::write;

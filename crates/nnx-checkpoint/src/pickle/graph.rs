@@ -1,5 +1,12 @@
 //! The object graph that a pickle describes.
 
+use std::collections::HashMap;
+
+mod access;
+mod copy;
+mod describe;
+mod walk;
+
 /// The offset of objects that no pickle byte made.
 const NO_OFFSET: u64 = u64::MAX;
 
@@ -15,10 +22,15 @@ impl NodeId {
 
 /// The objects of one pickle and how they refer to each other. Identity is kept: what Python
 /// shared is one node, so an unchanged graph pickles back to the same bytes, and cycles are legal.
+///
+/// Whatever an opcode made stays in the graph, even what the pickle itself threw away again (`POP`)
+/// and what the [`root`](Self::root) does not reach: who asks what a file would have done asks
+/// [`ids`](Self::ids).
 #[derive(Clone, Debug)]
 pub struct Graph {
     nodes: Vec<Node>,
     offsets: Vec<u64>,
+    extras: HashMap<NodeId, Extra>,
     root: NodeId,
     protocol: u8,
 }
@@ -30,6 +42,7 @@ impl Graph {
         Self {
             nodes: vec![Node::None],
             offsets: vec![NO_OFFSET],
+            extras: HashMap::new(),
             root: NodeId(0),
             protocol,
         }
@@ -68,6 +81,16 @@ impl Graph {
     /// The protocol that the pickle was written in, or is to be written in.
     pub fn protocol(&self) -> u8 {
         self.protocol
+    }
+
+    /// Makes the graph one to be written in that protocol.
+    pub fn set_protocol(&mut self, protocol: u8) {
+        self.protocol = protocol;
+    }
+
+    /// Every object, in the order in which they were made.
+    pub fn ids(&self) -> impl Iterator<Item = NodeId> + use<> {
+        (0..self.nodes.len()).filter_map(|index| u32::try_from(index).ok().map(NodeId))
     }
 
     /// How many objects there are.
@@ -111,47 +134,32 @@ impl Graph {
             .copied()
             .filter(|&offset| offset != NO_OFFSET)
     }
+}
 
-    /// The text, if the object is one (without lone surrogates).
-    pub fn text(&self, id: NodeId) -> Option<&str> {
-        match self.node(id) {
-            Node::Str(text) => text.as_str(),
-            _ => None,
-        }
-    }
+/// What is rarely there, kept beside the nodes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Extra {
+    /// The strings from which `STACK_GLOBAL` made a global: they may be shared with others.
+    pub(super) names: Option<(NodeId, NodeId)>,
+    /// Calls whose result was thrown away in favour of this object, which they contain; the last
+    /// one is the outermost.
+    pub(super) discarded: Vec<Call>,
+    /// What was done to an object after its first `BUILD`.
+    pub(super) changes: Vec<Change>,
+}
 
-    /// The integer, if the object is one that fits 64 bits. `True` is none.
-    pub fn int(&self, id: NodeId) -> Option<i64> {
-        match self.node(id) {
-            Node::Int(value) => Some(*value),
-            _ => None,
-        }
-    }
-
-    /// Module and name, if the object is a class or function.
-    pub fn global(&self, id: NodeId) -> Option<(&str, &str)> {
-        match self.node(id) {
-            Node::Global { module, name } => Some((module, name)),
-            _ => None,
-        }
-    }
-
-    /// The members, if the object is a tuple or a list.
-    pub fn sequence(&self, id: NodeId) -> Option<&[NodeId]> {
-        match self.node(id) {
-            Node::Tuple(items) => Some(items),
-            Node::List(items) => Some(items),
-            _ => None,
-        }
-    }
-
-    /// The object that a call would have made, if it is one.
-    pub fn object(&self, id: NodeId) -> Option<&Object> {
-        match self.node(id) {
-            Node::Object(object) => Some(object),
-            _ => None,
-        }
-    }
+/// What a pickle would do to an object that stands complete, beyond its first `BUILD`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// A further `BUILD`, with that state.
+    Build(NodeId),
+    /// `setter(object, state)`, result dropped: the sixth member of a `__reduce__` result.
+    Call {
+        /// What is called.
+        setter: NodeId,
+        /// Its second argument.
+        state: NodeId,
+    },
 }
 
 /// What an object is.

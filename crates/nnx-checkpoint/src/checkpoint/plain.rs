@@ -1,0 +1,188 @@
+//! Plain Python data in a pickle graph, as values of nnx-params, and back.
+
+use nnx_params::{State, Value};
+
+use crate::Limits;
+use crate::error::{Error, Result};
+use crate::pickle::{Call, Graph, Node, NodeId, Object};
+use crate::torch::TorchBuilder;
+
+/// Turns objects of one graph into values, within one budget: a graph may share, a value does not,
+/// so a small file could otherwise ask for an immense value.
+#[derive(Debug)]
+pub(super) struct Plain<'a> {
+    graph: &'a Graph,
+    depth: u64,
+    max_depth: u64,
+    budget: u64,
+    max_values: u64,
+}
+
+impl<'a> Plain<'a> {
+    pub(super) fn new(graph: &'a Graph, limits: &Limits) -> Self {
+        Self {
+            graph,
+            depth: 0,
+            max_depth: limits.max_depth,
+            budget: limits.max_values,
+            max_values: limits.max_values,
+        }
+    }
+
+    /// The value of an object: None, bools, numbers, texts, lists, tuples, dicts with text keys,
+    /// the enums of NNx (as their texts), its immutable lists and its frozen metrics.
+    ///
+    /// # Errors
+    /// When the object, or one within it, is anything else.
+    pub(super) fn value(&mut self, id: NodeId) -> Result<Value> {
+        self.budget = self
+            .budget
+            .checked_sub(1)
+            .ok_or_else(|| Error::limit("max_values", self.max_values, u64::MAX))?;
+        if self.depth >= self.max_depth {
+            return Err(Error::limit("max_depth", self.max_depth, u64::MAX));
+        }
+        self.depth = self.depth.saturating_add(1);
+        let value = self.convert(id).map_err(|error| match self.graph.offset(id) {
+            Some(offset) => error.at(offset),
+            None => error,
+        });
+        self.depth = self.depth.saturating_sub(1);
+        value
+    }
+
+    fn convert(&mut self, id: NodeId) -> Result<Value> {
+        Ok(match self.graph.node(id) {
+            Node::None => Value::None,
+            Node::Bool(value) => Value::Bool(*value),
+            Node::Int(value) => Value::Int((*value).into()),
+            Node::BigInt(bytes) => Value::Int(big_int(bytes)?),
+            Node::Float(value) => Value::Float(*value),
+            Node::Str(text) => match text.as_str() {
+                Some(text) => Value::Str(text.to_owned()),
+                None => return Err(Error::unsupported("a configuration text with lone surrogates")),
+            },
+            Node::List(items) => Value::List(self.values(items)?),
+            Node::Tuple(items) => Value::Tuple(self.values(items)?),
+            Node::Dict(pairs) => Value::Map(self.state(pairs)?),
+            Node::Object(object) => self.object(id, object)?,
+            _ => return Err(self.unexpected(id)),
+        })
+    }
+
+    /// `Nets('feed_fwd')`, `_ImmutableList([8])`, an `OrderedDict` or a `_FrozenMetrics`.
+    fn object(&mut self, id: NodeId, object: &Object) -> Result<Value> {
+        let unfilled = object.items.is_empty() && object.pairs.is_empty();
+        match object.call {
+            Call::Reduce { callable, args } => {
+                let args = self.graph.sequence(args).unwrap_or_default();
+                match (self.graph.global(callable), args) {
+                    (Some(("collections", "OrderedDict")), []) if object.items.is_empty() => {
+                        Ok(Value::Map(self.state(&object.pairs)?))
+                    }
+                    (Some(("nnx.nn.params.nn_params", "_ImmutableList")), &[list]) if unfilled => {
+                        match self.value(list)? {
+                            Value::List(items) => Ok(Value::List(items)),
+                            _ => Err(self.unexpected(id)),
+                        }
+                    }
+                    (Some((module, _)), &[text])
+                        if unfilled && module.starts_with("nnx.nn.enum.") =>
+                    {
+                        match self.value(text)? {
+                            Value::Str(text) => Ok(Value::Str(text)),
+                            _ => Err(self.unexpected(id)),
+                        }
+                    }
+                    _ => Err(self.unexpected(id)),
+                }
+            }
+            Call::New { class, .. }
+                if unfilled
+                    && self.graph.global(class)
+                        == Some(("nnx.nn.params.nn_evaluation_data_point", "_FrozenMetrics")) =>
+            {
+                self.frozen_metrics(id, object.state)
+            }
+            _ => Err(self.unexpected(id)),
+        }
+    }
+
+    /// The state of a `_FrozenMetrics` is the pair `(None, {'_items': …, '_values': {…}})`.
+    fn frozen_metrics(&mut self, id: NodeId, state: Option<NodeId>) -> Result<Value> {
+        let values = state
+            .and_then(|state| self.graph.sequence(state))
+            .and_then(|pair| match pair {
+                [_, slots] => self.graph.lookup(*slots, "_values"),
+                _ => None,
+            })
+            .ok_or_else(|| self.unexpected(id))?;
+        self.value(values)
+    }
+
+    fn values(&mut self, items: &[NodeId]) -> Result<Vec<Value>> {
+        items.iter().map(|&item| self.value(item)).collect()
+    }
+
+    fn state(&mut self, pairs: &[(NodeId, NodeId)]) -> Result<State> {
+        let mut state = State::new();
+        for &(key, value) in pairs {
+            let name = self.graph.text(key).ok_or_else(|| {
+                Error::unsupported(format!(
+                    "a configuration's keys must be texts, got {}",
+                    self.graph.describe(key)
+                ))
+            })?;
+            state.insert(name, self.value(value)?);
+        }
+        Ok(state)
+    }
+
+    #[cold]
+    fn unexpected(&self, id: NodeId) -> Error {
+        Error::malformed(format!(
+            "a configuration must be plain data, got {}",
+            self.graph.describe(id)
+        ))
+    }
+}
+
+/// An integer of up to sixteen bytes, two's complement, little-endian.
+fn big_int(bytes: &[u8]) -> Result<i128> {
+    let negative = bytes.last().is_some_and(|&byte| byte >= 0x80);
+    let mut full = [if negative { 0xff } else { 0 }; 16];
+    full.get_mut(..bytes.len())
+        .ok_or_else(|| Error::unsupported("an integer of more than 128 bits"))?
+        .copy_from_slice(bytes);
+    Ok(i128::from_le_bytes(full))
+}
+
+/// Adds a value to a graph. Texts become interned strings, as the constants are that
+/// configurations are mostly made of.
+pub(super) fn node(builder: &mut TorchBuilder, value: &Value) -> NodeId {
+    match value {
+        Value::None => builder.none(),
+        Value::Bool(value) => builder.bool(*value),
+        Value::Int(value) => builder.big_int(*value),
+        Value::Float(value) => builder.float(*value),
+        Value::Str(text) => builder.interned(text),
+        Value::List(items) => {
+            let items = items.iter().map(|item| node(builder, item)).collect();
+            builder.list(items)
+        }
+        Value::Tuple(items) => {
+            let items = items.iter().map(|item| node(builder, item)).collect();
+            builder.tuple(items)
+        }
+        Value::Map(state) => dict(builder, state),
+    }
+}
+
+/// [`node`] for a mapping.
+pub(super) fn dict(builder: &mut TorchBuilder, state: &State) -> NodeId {
+    let pairs = state
+        .iter()
+        .map(|(key, value)| (builder.interned(key), node(builder, value)))
+        .collect();
+    builder.dict(pairs)
+}

@@ -1,0 +1,105 @@
+//! Objects in words, for messages to people.
+
+use super::{Call, Graph, Node, NodeId};
+
+/// How many characters of a text a description shows.
+const SHOWN_CHARS: usize = 40;
+
+impl Graph {
+    /// A short phrase for what an object is, such as ``a dict of 6 items``, ``the integer `5` `` or
+    /// ``an object of `torch.nn.Linear` ``.
+    ///
+    /// ```
+    /// use nnx_checkpoint::pickle::{Graph, Node};
+    ///
+    /// let mut graph = Graph::new(2);
+    /// let list = graph.push(Node::List(vec![graph.root()]));
+    /// assert_eq!(graph.describe(list), "a list of 1 item");
+    /// ```
+    pub fn describe(&self, id: NodeId) -> String {
+        match self.node(id) {
+            Node::None => "`None`".to_owned(),
+            Node::Bool(true) => "`True`".to_owned(),
+            Node::Bool(false) => "`False`".to_owned(),
+            Node::Int(value) => format!("the integer `{value}`"),
+            Node::BigInt(bytes) => format!("an integer of {}", count(bytes.len(), "byte")),
+            Node::Float(value) => format!("the float `{value}`"),
+            Node::Str(text) => match text.as_str() {
+                Some(text) => format!("the text `{}`", shown(text)),
+                None => "a text with lone surrogates".to_owned(),
+            },
+            Node::ByteString(bytes) => format!("a byte string of {}", count(bytes.len(), "byte")),
+            Node::Bytes(bytes) => format!("`bytes` of {}", count(bytes.len(), "byte")),
+            Node::ByteArray(bytes) => format!("a bytearray of {}", count(bytes.len(), "byte")),
+            Node::Tuple(items) => format!("a tuple of {}", count(items.len(), "item")),
+            Node::List(items) => format!("a list of {}", count(items.len(), "item")),
+            Node::Dict(pairs) => format!("a dict of {}", count(pairs.len(), "item")),
+            Node::Set(items) => format!("a set of {}", count(items.len(), "item")),
+            Node::FrozenSet(items) => format!("a frozenset of {}", count(items.len(), "item")),
+            Node::Global { module, name } => {
+                format!(
+                    "the class or function `{}`",
+                    shown(&format!("{module}.{name}"))
+                )
+            }
+            Node::Extension(code) => format!("the `copyreg` extension {code}"),
+            Node::Persistent(_) => "an object outside the pickle".to_owned(),
+            Node::Object(object) => self.describe_call(&object.call),
+        }
+    }
+
+    fn describe_call(&self, call: &Call) -> String {
+        let (class, makes_its_own) = match call {
+            Call::Reduce { callable, args } => match self.global(*callable) {
+                // Protocols 0 and 1 make ordinary objects so: `_reconstructor(class, base, state)`.
+                Some(("copyreg" | "copy_reg", "_reconstructor")) => (
+                    self.sequence(*args)
+                        .and_then(|args| args.first())
+                        .unwrap_or(callable),
+                    true,
+                ),
+                Some((_, name)) => (
+                    callable,
+                    name.rsplit('.')
+                        .next()
+                        .is_some_and(|last| last.starts_with(char::is_uppercase)),
+                ),
+                None => (callable, false),
+            },
+            Call::New { class, .. } | Call::NewEx { class, .. } | Call::Instance { class, .. } => {
+                (class, true)
+            }
+        };
+        let Some((module, name)) = self.global(*class) else {
+            return "an object of a class made on the way".to_owned();
+        };
+        let path = format!("{module}.{name}");
+        if makes_its_own {
+            format!("an object of `{}`", shown(&path))
+        } else {
+            format!("what a call of `{}` makes", shown(&path))
+        }
+    }
+}
+
+fn count(number: usize, what: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {what}{plural}")
+}
+
+/// The start of a text with control characters escaped, so that a message stays one line.
+fn shown(text: &str) -> String {
+    let mut out = String::new();
+    for (index, character) in text.chars().enumerate() {
+        if index == SHOWN_CHARS {
+            out.push('…');
+            break;
+        }
+        if character.is_control() {
+            out.extend(character.escape_default());
+        } else {
+            out.push(character);
+        }
+    }
+    out
+}

@@ -1,0 +1,126 @@
+//! Telling formats apart by their first bytes.
+
+use std::fmt;
+
+/// Bytes of a file's beginning that [`sniff`] looks at, at most.
+pub const SNIFF_BYTES: usize = 512;
+
+/// What a file is, judged by its first bytes. Displayed with its article: `a GGUF model`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Format {
+    /// A zip archive, as `torch.save` writes it.
+    TorchZip,
+    /// A safetensors file.
+    SafeTensors,
+    /// `torch.save` without a zip archive: five pickles, then the storages.
+    TorchLegacy,
+    /// Some other pickle of protocol 2 or later.
+    Pickle,
+    /// A tar archive, as the very first versions of PyTorch wrote it.
+    Tar,
+    /// A zip archive without entries.
+    EmptyZip,
+    /// A GGUF model, as llama.cpp has it.
+    Gguf,
+    /// An HDF5 file, as Keras writes it.
+    Hdf5,
+    /// A NumPy array.
+    Npy,
+    /// The text that Git LFS leaves in place of a file that was not downloaded.
+    GitLfsPointer,
+    /// A web page, often an error message saved under the name of a model.
+    Html,
+}
+
+/// Tells the format of a file by its first [`SNIFF_BYTES`] bytes (fewer when the file is shorter).
+/// `None`: no format that we know; NNx gives such a file to the safetensors loader.
+///
+/// This looks at no more than the prefix: a file may turn out to be malformed when it is read.
+/// The order is that of NNx: a zip, then a safetensors header, whose length may well begin with a
+/// pickle's 0x80, then a pickle.
+///
+/// ```
+/// use nnx_checkpoint::{Format, sniff};
+///
+/// assert_eq!(sniff(b"PK\x03\x04"), Some(Format::TorchZip));
+/// assert_eq!(sniff(b"\x80\x00\x00\x00\x00\x00\x00\x00{"), Some(Format::SafeTensors));
+/// assert_eq!(sniff(b""), None);
+/// ```
+pub fn sniff(prefix: &[u8]) -> Option<Format> {
+    if let Some((_, format)) = MAGICS.iter().find(|(magic, _)| prefix.starts_with(magic)) {
+        return Some(*format);
+    }
+    if is_html(prefix) {
+        return Some(Format::Html);
+    }
+    if prefix.get(8) == Some(&b'{') {
+        return Some(Format::SafeTensors);
+    }
+    if let Some((0x80, rest)) = prefix.split_first() {
+        return Some(if is_legacy(rest) {
+            Format::TorchLegacy
+        } else {
+            Format::Pickle
+        });
+    }
+    // The magic of tar stands where a safetensors header may have any text, hence after it.
+    if prefix.get(257..262) == Some(b"ustar") {
+        return Some(Format::Tar);
+    }
+    None
+}
+
+/// Beginnings that are certain. None of them can begin a safetensors file: read as the length of
+/// its header, each passes the format's bound of 100,000,000.
+const MAGICS: &[(&[u8], Format)] = &[
+    (b"PK\x03\x04", Format::TorchZip),
+    (b"PK\x05\x06", Format::EmptyZip),
+    (b"GGUF", Format::Gguf),
+    (b"\x89HDF\r\n\x1a\n", Format::Hdf5),
+    (b"\x93NUMPY", Format::Npy),
+    (b"version https://git-lfs", Format::GitLfsPointer),
+];
+
+/// Whether a page begins here, in any letter case.
+fn is_html(prefix: &[u8]) -> bool {
+    let text = prefix.trim_ascii_start();
+    [b"<!doctype html".as_slice(), b"<html"].iter().any(|tag| {
+        text.get(..tag.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(tag))
+    })
+}
+
+/// Whether what follows 0x80 is a protocol, perhaps a frame (protocol 4), and the integer
+/// 0x1950a86a20f9469cfc6c, with which the legacy container begins.
+fn is_legacy(rest: &[u8]) -> bool {
+    const MAGIC: &[u8] = b"\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
+    let Some((_protocol, rest)) = rest.split_first() else {
+        return false;
+    };
+    let unframed = match rest.split_first() {
+        Some((0x95, framed)) => framed.get(8..).unwrap_or_default(),
+        _ => rest,
+    };
+    unframed.starts_with(MAGIC)
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::TorchZip => "a zip archive",
+            Self::SafeTensors => "a safetensors file",
+            Self::TorchLegacy => "a legacy torch.save file",
+            Self::Pickle => "a pickle that torch.save did not write",
+            Self::Tar => "a tar archive",
+            Self::EmptyZip => "a zip archive without entries",
+            Self::Gguf => "a GGUF model",
+            Self::Hdf5 => "an HDF5 file",
+            Self::Npy => "a NumPy array",
+            Self::GitLfsPointer => {
+                "a Git LFS pointer instead of the file; `git lfs pull` downloads it"
+            }
+            Self::Html => "a web page",
+        })
+    }
+}

@@ -1,0 +1,17 @@
+//! What `torch.save` writes: a container, the pickle in it, and the storages it refers to.
+//!
+//! Reads the zip container of PyTorch 1.6 and later and the legacy stream before it; writes the
+//! zip container. The layout of both is that of `torch.serialization`, whose `_save`, `_load`,
+//! `_legacy_save` and `_legacy_load` define them.
+
+mod builder;
+mod legacy;
+mod object;
+mod rebuild;
+mod slot;
+mod write;
+mod zip;
+
+pub use builder::TorchBuilder;
+pub use object::{PickledObject, TorchObject};
+pub use rebuild::TensorInfo;

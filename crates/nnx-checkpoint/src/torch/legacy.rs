@@ -1,0 +1,142 @@
+//! Reading the legacy stream (before PyTorch 1.6, or
+//! `torch.save(…, _use_new_zipfile_serialization=False)`).
+//!
+//! Five pickles one behind the other (magic number, protocol version, platform, the object, the
+//! storage keys), then each storage: a 64-bit little-endian element count and the elements.
+
+use std::collections::HashMap;
+
+use bytes::Bytes;
+
+use super::object::TorchObject;
+use super::slot::{SlotSource, Slots, StorageId};
+use crate::error::{Error, Result};
+use crate::pickle::{self, Graph, Node};
+use crate::{Dtype, Limits};
+
+/// The magic number 0x1950a86a20f9469cfc6c as a pickle stores it: two's complement, little-endian.
+const MAGIC: [u8; 10] = [0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19];
+/// The one protocol version that PyTorch ever wrote.
+const PROTOCOL_VERSION: i64 = 1001;
+
+/// Reads a legacy stream; the storages' bytes are shared, not copied.
+pub(super) fn read(bytes: &Bytes, limits: &Limits) -> Result<TorchObject> {
+    let mut stream = Stream {
+        bytes,
+        position: 0,
+        limits,
+    };
+    let (magic, at) = stream.pickle()?;
+    if *magic.node(magic.root()) != Node::BigInt(Box::new(MAGIC)) {
+        return Err(Error::unsupported(format!(
+            "a bare pickle of {}: `torch.save` did not write it, and PyTorch does not read it",
+            magic.describe(magic.root())
+        ))
+        .at(at));
+    }
+    let (version, at) = stream.pickle()?;
+    if version.int(version.root()) != Some(PROTOCOL_VERSION) {
+        return Err(Error::unsupported(format!(
+            "the legacy protocol version must be {PROTOCOL_VERSION}, got {}",
+            version.describe(version.root())
+        ))
+        .at(at));
+    }
+    // The platform: PyTorch writes little-endian elements wherever it runs and ignores this.
+    stream.pickle()?;
+    let (graph, _) = stream.pickle()?;
+    let (keys, at) = stream.pickle()?;
+
+    let mut storages = storages(&mut stream, &graph, &keys, at)?;
+    let slots = Slots::collect(&graph, |id| {
+        storages
+            .remove(&id.key)
+            .map(SlotSource::Bytes)
+            .ok_or_else(|| {
+                Error::malformed(format!("the file does not hold storage `{}`", id.key)).at(at)
+            })
+    })?;
+    Ok(TorchObject::read(graph, slots, None, false))
+}
+
+/// The bytes of each storage by its key.
+fn storages(
+    stream: &mut Stream<'_>,
+    graph: &Graph,
+    keys: &Graph,
+    at: u64,
+) -> Result<HashMap<String, Bytes>> {
+    let mut ids: HashMap<String, StorageId> = HashMap::new();
+    for (_, pid) in graph.persistent_ids() {
+        if let Some(id) = StorageId::parse(graph, pid)? {
+            ids.insert(id.key.clone(), id);
+        }
+    }
+    let keys_not_a_list = || {
+        Error::malformed(format!(
+            "the storage keys must be a list of texts, got {}",
+            keys.describe(keys.root())
+        ))
+        .at(at)
+    };
+    let mut storages = HashMap::new();
+    for &key in keys.sequence(keys.root()).ok_or_else(keys_not_a_list)? {
+        let key = keys.text(key).ok_or_else(keys_not_a_list)?;
+        let id = ids.get(key).ok_or_else(|| {
+            Error::malformed(format!("nothing in the object refers to storage `{key}`")).at(at)
+        })?;
+        let at = stream.position as u64;
+        let count: [u8; 8] = stream.take(8)?.as_ref().try_into().unwrap_or_default();
+        let byte_len = usize::try_from(i64::from_le_bytes(count))
+            .ok()
+            .and_then(|count| count.checked_mul(id.dtype.map_or(1, Dtype::size)));
+        if byte_len != Some(id.byte_len) {
+            return Err(Error::malformed(format!(
+                "storage `{key}` takes {} bytes by its persistent id, its own count says {}",
+                id.byte_len,
+                byte_len.map_or_else(|| "an impossible number".to_owned(), |len| len.to_string())
+            ))
+            .at(at));
+        }
+        if storages
+            .insert(key.to_owned(), stream.take(id.byte_len)?)
+            .is_some()
+        {
+            return Err(Error::malformed(format!("storage `{key}` is listed twice")).at(at));
+        }
+    }
+    Ok(storages)
+}
+
+/// A position in the file.
+struct Stream<'a> {
+    bytes: &'a Bytes,
+    position: usize,
+    limits: &'a Limits,
+}
+
+impl Stream<'_> {
+    /// The next pickle and where it begins.
+    fn pickle(&mut self) -> Result<(Graph, u64)> {
+        let start = self.position;
+        let rest = self.bytes.get(start..).unwrap_or_default();
+        let (graph, consumed) =
+            pickle::read(rest, self.limits).map_err(|error| error.shifted(start as u64))?;
+        self.position = start.saturating_add(consumed);
+        Ok((graph, start as u64))
+    }
+
+    /// The next bytes.
+    fn take(&mut self, count: usize) -> Result<Bytes> {
+        let end = self.position.saturating_add(count);
+        if end > self.bytes.len() {
+            return Err(Error::malformed(format!(
+                "the file ends within {count} bytes that begin here"
+            ))
+            .at(self.position as u64));
+        }
+        let taken = self.bytes.slice(self.position..end);
+        self.position = end;
+        Ok(taken)
+    }
+}

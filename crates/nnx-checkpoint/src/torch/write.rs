@@ -1,0 +1,59 @@
+//! Writing the zip container.
+
+use std::io::Write;
+use std::path::Path;
+
+use super::object::TorchObject;
+use crate::error::{Error, Result};
+use crate::save::save_atomic;
+use crate::zip::ZipWriter;
+use crate::{Limits, pickle};
+
+impl TorchObject {
+    /// Writes the zip container that `torch.save` writes, with every record in the folder `root`
+    /// (`archive` when Python saves to a file object, the file's stem when it saves to a path).
+    ///
+    /// # Errors
+    /// When writing fails, a storage cannot be read, or the object came from a legacy stream, whose
+    /// references the zip container spells in another way.
+    pub fn write_to(&self, out: &mut dyn Write, root: &str) -> Result<()> {
+        let graph = self.graph();
+        for (_, pid) in graph.persistent_ids() {
+            if graph
+                .sequence(pid)
+                .is_some_and(|members| members.len() != 5)
+            {
+                return Err(Error::unsupported(
+                    "an object read from a legacy stream is not written unchanged; write what it \
+                     holds, such as its state dict, instead",
+                ));
+            }
+        }
+        let program = pickle::write(graph, &Limits::default())?;
+        let mut zip = ZipWriter::new(out, root);
+        zip.record("data.pkl", &program)?;
+        zip.record(".format_version", b"1")?;
+        zip.record(".storage_alignment", b"64")?;
+        zip.record("byteorder", b"little")?;
+        for (key, storage) in self.storages() {
+            zip.record(&format!("data/{key}"), storage?.bytes())?;
+        }
+        zip.record("version", b"3\n")?;
+        zip.finish()?;
+        Ok(())
+    }
+
+    /// Saves to a path as `torch.save(object, path)` does, but atomically: the records' folder is
+    /// named after the file, without its last extension.
+    ///
+    /// # Errors
+    /// As for [`write_to`](Self::write_to); the target is unchanged then.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
+        let path = path.as_ref();
+        let stem = path
+            .file_stem()
+            .map(|stem| stem.to_string_lossy())
+            .unwrap_or_default();
+        save_atomic(path, |out| self.write_to(out, &stem))
+    }
+}
