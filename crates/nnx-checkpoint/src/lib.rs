@@ -1,6 +1,35 @@
 //! Reads and writes PyTorch and safetensors checkpoints without Python.
 //!
-//! Nothing in a file is ever executed, imported or looked up by name.
+//! Nothing in a file is ever executed, imported or looked up by name beyond a table in this source;
+//! nothing panics on a damaged file; no length that a file states is believed before it was checked.
+//! It runs no networks and knows no tensor library: tensors are bytes with a dtype, a shape and
+//! strides.
+//!
+//! | to | use |
+//! |---|---|
+//! | open and write a checkpoint of NNx | [`NNCheckpoint`] (feature `nnx`) |
+//! | open and write what `torch.save` writes | [`torch::TorchObject`], [`torch::TorchBuilder`] |
+//! | open and write a safetensors file | [`safetensors::SafeTensors`], [`safetensors::write`] |
+//! | look into a pickle | [`pickle::read`], [`pickle::Graph`] |
+//! | tell what a file is | [`sniff`] |
+//! | replace a file in one step | [`save_atomic`] |
+//!
+//! | feature | default | adds |
+//! |---|---|---|
+//! | `nnx` | yes | [`NNCheckpoint`], and with it the crate `nnx-params` |
+//! | `candle` | no | conversions between [`Tensor`] and candle's tensor |
+//!
+//! ```
+//! use nnx_checkpoint::{Dtype, Limits, Tensor, safetensors};
+//!
+//! let bias = Tensor::from_bytes(Dtype::Float32, &[2], vec![0; 8])?;
+//! let mut file = Vec::new();
+//! safetensors::write(&mut file, &[("bias", &bias)], None)?;
+//!
+//! let file = safetensors::SafeTensors::parse(&file.into(), &Limits::default())?;
+//! assert_eq!(file.get("bias").map(Tensor::shape), Some(&[2][..]));
+//! # Ok::<(), nnx_checkpoint::Error>(())
+//! ```
 
 #![warn(
     clippy::arithmetic_side_effects,
@@ -12,6 +41,8 @@
     allow(clippy::arithmetic_side_effects, clippy::cast_possible_truncation)
 )]
 
+#[cfg(feature = "nnx")]
+mod checkpoint;
 mod dtype;
 mod error;
 mod limits;
@@ -25,6 +56,8 @@ mod tensor;
 pub mod torch;
 pub mod zip;
 
+#[cfg(feature = "nnx")]
+pub use checkpoint::{CheckpointFormat, NNCheckpoint};
 pub use dtype::Dtype;
 pub use error::{Error, ErrorKind, Result};
 pub use limits::Limits;

@@ -22,7 +22,11 @@ pub struct Limits {
     pub max_pickle_nodes: u64,
     /// Memo slots that a pickle may fill. Default: 67,108,864.
     pub max_memo_entries: u64,
-    /// Nesting of objects that a walk or a write follows. Default: 1,000, CPython's own bound.
+    /// Values that a configuration may expand to: a pickle shares objects, a configuration does not.
+    /// Default: 1,000,000.
+    pub max_values: u64,
+    /// Nesting of objects that a walk or a write follows, and of values in a configuration (there
+    /// never more than the default). Default: 1,000, CPython's own bound.
     pub max_depth: u64,
     /// Bytes of a safetensors header. Default: 100,000,000, the format's own bound.
     pub max_header_bytes: u64,
@@ -39,6 +43,7 @@ impl Default for Limits {
             max_pickle_bytes: 1 << 30,
             max_pickle_nodes: 1 << 26,
             max_memo_entries: 1 << 26,
+            max_values: 1_000_000,
             max_depth: 1_000,
             max_header_bytes: 100_000_000,
             max_expanded_bytes: 1 << 30,
@@ -72,6 +77,7 @@ setters!(
     max_pickle_bytes,
     max_pickle_nodes,
     max_memo_entries,
+    max_values,
     max_depth,
     max_header_bytes,
     max_expanded_bytes,

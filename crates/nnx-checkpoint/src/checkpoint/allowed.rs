@@ -1,5 +1,6 @@
 //! The classes and functions that an NNCheckpoint's pickle may name.
 
+use super::classes;
 use crate::error::{Error, ErrorKind, Result};
 use crate::pickle::{Graph, Node};
 
@@ -7,25 +8,25 @@ use crate::pickle::{Graph, Node};
 #[rustfmt::skip]
 const ALLOWED: &[(&str, &[&str])] = &[
     ("collections", &["OrderedDict"]),
-    ("nnx.models", &["_model_spec", "RuntimeModule"]),
-    ("nnx.monitors", &["MonitorRecord", "MonitorSpec"]),
     ("nnx.nn.enum.activations", &["Activations"]),
     ("nnx.nn.enum.devices", &["Devices"]),
     ("nnx.nn.enum.losses", &["Losses"]),
     ("nnx.nn.enum.nets", &["Nets"]),
-    ("nnx.nn.params.nn_checkpoint", &["NNCheckpoint", "NNCheckpointTransform"]),
-    ("nnx.nn.params.nn_conv_params", &["NNConvParams"]),
-    ("nnx.nn.params.nn_evaluation_data_point", &["NNEvaluationDataPoint", "_FrozenMetrics"]),
-    ("nnx.nn.params.nn_iteration_data_point", &["NNIterationDataPoint"]),
-    ("nnx.nn.params.nn_model_params", &["NNModelParams"]),
-    ("nnx.nn.params.nn_moe_params", &["NNMoEParams"]),
-    ("nnx.nn.params.nn_params", &["NNParams", "_ImmutableList"]),
-    ("nnx.nn.params.nn_transformer_params", &["NNTransformerParams"]),
-    ("nnx.nn.params.nn_vit_params", &["NNViTParams"]),
-    ("nnx.precision", &["PrecisionPolicy"]),
-    ("nnx.tasks", &["TaskSpec"]),
     ("torch._utils", &["_rebuild_parameter", "_rebuild_tensor_v2", "_rebuild_tensor_v3"]),
     ("torch.storage", &["UntypedStorage"]),
+    (classes::CHECKPOINT, &["NNCheckpoint", "NNCheckpointTransform"]),
+    (classes::MODELS, &["_model_spec", "RuntimeModule"]),
+    (classes::MONITORS, &["MonitorRecord", "MonitorSpec"]),
+    (classes::NN_CONV_PARAMS, &["NNConvParams"]),
+    (classes::NN_EVALUATION_DATA_POINT, &["NNEvaluationDataPoint", "_FrozenMetrics"]),
+    (classes::NN_ITERATION_DATA_POINT, &["NNIterationDataPoint"]),
+    (classes::NN_MODEL_PARAMS, &["NNModelParams"]),
+    (classes::NN_MOE_PARAMS, &["NNMoEParams"]),
+    (classes::NN_PARAMS, &["NNParams", "_ImmutableList"]),
+    (classes::NN_TRANSFORMER_PARAMS, &["NNTransformerParams"]),
+    (classes::NN_VIT_PARAMS, &["NNViTParams"]),
+    (classes::PRECISION, &["PrecisionPolicy"]),
+    (classes::TASKS, &["TaskSpec"]),
 ];
 
 /// Whether a class or function is on the list.
@@ -34,7 +35,9 @@ fn is_allowed(module: &str, name: &str) -> bool {
         // Storage classes and dtypes of PyTorch.
         "torch" => crate::Dtype::all()
             .any(|dtype| dtype.storage_class() == Some(name) || dtype.name() == name),
-        _ => ALLOWED.iter().any(|(m, names)| *m == module && names.contains(&name)),
+        _ => ALLOWED
+            .iter()
+            .any(|(m, names)| *m == module && names.contains(&name)),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use nnx_params::{State, Value};
 
+use super::classes;
 use crate::Limits;
 use crate::error::{Error, Result};
 use crate::pickle::{Call, Graph, Node, NodeId, Object};
@@ -23,7 +24,8 @@ impl<'a> Plain<'a> {
         Self {
             graph,
             depth: 0,
-            max_depth: limits.max_depth,
+            // Values are nested boxes, which are also dropped by recursion.
+            max_depth: limits.max_depth.min(Limits::default().max_depth),
             budget: limits.max_values,
             max_values: limits.max_values,
         }
@@ -43,10 +45,12 @@ impl<'a> Plain<'a> {
             return Err(Error::limit("max_depth", self.max_depth, u64::MAX));
         }
         self.depth = self.depth.saturating_add(1);
-        let value = self.convert(id).map_err(|error| match self.graph.offset(id) {
-            Some(offset) => error.at(offset),
-            None => error,
-        });
+        let value = self
+            .convert(id)
+            .map_err(|error| match self.graph.offset(id) {
+                Some(offset) => error.at(offset),
+                None => error,
+            });
         self.depth = self.depth.saturating_sub(1);
         value
     }
@@ -60,7 +64,11 @@ impl<'a> Plain<'a> {
             Node::Float(value) => Value::Float(*value),
             Node::Str(text) => match text.as_str() {
                 Some(text) => Value::Str(text.to_owned()),
-                None => return Err(Error::unsupported("a configuration text with lone surrogates")),
+                None => {
+                    return Err(Error::unsupported(
+                        "a configuration text with lone surrogates",
+                    ));
+                }
             },
             Node::List(items) => Value::List(self.values(items)?),
             Node::Tuple(items) => Value::Tuple(self.values(items)?),
@@ -80,7 +88,7 @@ impl<'a> Plain<'a> {
                     (Some(("collections", "OrderedDict")), []) if object.items.is_empty() => {
                         Ok(Value::Map(self.state(&object.pairs)?))
                     }
-                    (Some(("nnx.nn.params.nn_params", "_ImmutableList")), &[list]) if unfilled => {
+                    (Some((classes::NN_PARAMS, "_ImmutableList")), &[list]) if unfilled => {
                         match self.value(list)? {
                             Value::List(items) => Ok(Value::List(items)),
                             _ => Err(self.unexpected(id)),
@@ -100,7 +108,7 @@ impl<'a> Plain<'a> {
             Call::New { class, .. }
                 if unfilled
                     && self.graph.global(class)
-                        == Some(("nnx.nn.params.nn_evaluation_data_point", "_FrozenMetrics")) =>
+                        == Some((classes::NN_EVALUATION_DATA_POINT, "_FrozenMetrics")) =>
             {
                 self.frozen_metrics(id, object.state)
             }
@@ -113,7 +121,7 @@ impl<'a> Plain<'a> {
         let values = state
             .and_then(|state| self.graph.sequence(state))
             .and_then(|pair| match pair {
-                [_, slots] => self.graph.lookup(*slots, "_values"),
+                [_, slots] => self.graph.get(*slots, "_values"),
                 _ => None,
             })
             .ok_or_else(|| self.unexpected(id))?;

@@ -102,11 +102,10 @@ impl TorchBuilder {
     /// A string that Python made at run time: a new object at every call, except that Python has
     /// one object for each string of one Latin-1 character and for the empty one.
     pub fn text(&mut self, text: &str) -> NodeId {
-        let mut characters = text.chars();
-        match (characters.next(), characters.next()) {
-            (None, _) => self.interned(text),
-            (Some(character), None) if u32::from(character) < 256 => self.interned(text),
-            _ => self.graph.push(Node::Str(Text::Utf8(text.into()))),
+        if is_singleton(text) {
+            self.interned(text)
+        } else {
+            self.graph.push(Node::Str(Text::Utf8(text.into())))
         }
     }
 
@@ -228,10 +227,20 @@ impl TorchBuilder {
     pub fn copy(&mut self, object: &PickledObject) -> Result<NodeId> {
         let whole = object.whole();
         let mut copied = HashMap::new();
-        for node in whole.graph().reachable(object.id()) {
-            if let (Some(id), Some(storage)) = (whole.slot_of(node), whole.storage(node)?) {
-                copied.insert(node, self.storage(storage, id.dtype)?);
-            }
+        for id in whole.graph().reachable(object.id()) {
+            let copy = match whole.graph().node(id) {
+                // What CPython has once in a process is one object here too.
+                Node::Str(text) if text.as_str().is_some_and(is_singleton) => {
+                    self.text(text.as_str().unwrap_or_default())
+                }
+                Node::Global { module, name } => self.global(module, name),
+                Node::Persistent(_) => match (whole.slot_of(id), whole.storage(id)?) {
+                    (Some(slot), Some(storage)) => self.storage(storage, slot.dtype)?,
+                    _ => continue,
+                },
+                _ => continue,
+            };
+            copied.insert(id, copy);
         }
         Ok(whole
             .graph()
@@ -320,5 +329,15 @@ impl TorchBuilder {
 impl Default for TorchBuilder {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+/// Whether CPython has one object for every string of that content.
+fn is_singleton(text: &str) -> bool {
+    let mut characters = text.chars();
+    match (characters.next(), characters.next()) {
+        (None, _) => true,
+        (Some(character), None) => u32::from(character) < 256,
+        _ => false,
     }
 }

@@ -1,0 +1,226 @@
+//! `NNCheckpoint`, the checkpoint of the library NNx.
+
+mod allowed;
+mod classes;
+mod decode;
+mod encode;
+mod metadata;
+mod plain;
+mod slots;
+
+use std::fs;
+use std::path::Path;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use nnx_params::{NNCheckpointTransform, NNIterationDataPoint, NNModelParams, NetParams};
+
+use self::slots::Surplus;
+use crate::error::{Error, ErrorKind, Result};
+use crate::safetensors::SafeTensors;
+use crate::save::save_atomic;
+use crate::sniff::{Format, sniff};
+use crate::source::Source;
+use crate::torch::TorchObject;
+use crate::{Limits, StateDict};
+
+/// The records' folder in the torch files that NNx writes.
+const ARCHIVE_ROOT: &str = "archive";
+
+/// A model's weights with everything needed to rebuild the model, and where in its training it was
+/// taken.
+///
+/// ```no_run
+/// use nnx_checkpoint::{CheckpointFormat, NNCheckpoint};
+///
+/// # fn main() -> nnx_checkpoint::Result<()> {
+/// let checkpoint = NNCheckpoint::from_file("runs/…/checkpoints/best.pt")?;
+/// for (name, tensor) in checkpoint.net_state.tensors() {
+///     println!("{name}: {} {:?}", tensor.dtype(), tensor.shape());
+/// }
+/// checkpoint.to_file("best.safetensors", CheckpointFormat::SafeTensors)?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct NNCheckpoint {
+    /// The net's parameters; none for a registered or runtime module.
+    pub net_params: Option<NetParams>,
+    /// The net's weights.
+    pub net_state: StateDict,
+    /// The kind of net, device, loss and precision.
+    pub model_params: NNModelParams,
+    /// The point of training at which the checkpoint was taken.
+    pub idp: NNIterationDataPoint,
+    /// Changes to the net's layers that must be replayed before the weights fit.
+    pub transforms: Vec<NNCheckpointTransform>,
+    /// The id of the training state that belongs to the checkpoint.
+    pub training_state_id: Option<String>,
+    /// Whether there is such a state; none when the writer did not say.
+    pub training_state_present: Option<bool>,
+    /// What a newer version of NNx stored beyond the fields known here; written back to pickles.
+    surplus: Surplus,
+}
+
+/// The two forms of a checkpoint file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum CheckpointFormat {
+    /// A pickle in torch's zip container, NNx's default.
+    #[default]
+    Pickle,
+    /// A safetensors file with the configuration as metadata.
+    SafeTensors,
+}
+
+impl CheckpointFormat {
+    /// NNx's name of the format.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pickle => "pickle",
+            Self::SafeTensors => "safetensors",
+        }
+    }
+}
+
+impl FromStr for CheckpointFormat {
+    type Err = Error;
+
+    /// # Errors
+    /// For anything but NNx's two names.
+    fn from_str(name: &str) -> Result<Self> {
+        [Self::Pickle, Self::SafeTensors]
+            .into_iter()
+            .find(|format| format.name() == name)
+            .ok_or_else(|| {
+                Error::unsupported(format!(
+                    "a checkpoint's format is `pickle` or `safetensors`, got `{name}`"
+                ))
+            })
+    }
+}
+
+impl NNCheckpoint {
+    /// A checkpoint without transforms and without a word on training state.
+    pub fn new(
+        net_params: Option<NetParams>,
+        net_state: StateDict,
+        model_params: NNModelParams,
+        idp: NNIterationDataPoint,
+    ) -> Self {
+        Self {
+            net_params,
+            net_state,
+            model_params,
+            idp,
+            transforms: Vec::new(),
+            training_state_id: None,
+            training_state_present: None,
+            surplus: Surplus::new(),
+        }
+    }
+
+    /// Reads a checkpoint file of either form, mapped into memory, under the default [`Limits`].
+    /// Nothing in it is executed: a pickle that names any class but NNx's own is refused.
+    ///
+    /// Tensors of a safetensors file come in the order of their names, as the reference gives them.
+    ///
+    /// # Errors
+    /// - [`ErrorKind::NotFound`], [`ErrorKind::Empty`] and [`ErrorKind::NotNNCheckpoint`] where
+    ///   Python's `NNCheckpoint.from_file` returns `None`.
+    /// - [`ErrorKind::ForbiddenGlobal`] when a pickle names a class or function that NNx does not
+    ///   write.
+    /// - [`ErrorKind::Params`] when a configuration is not valid. (Python checks those of safetensors
+    ///   files only.)
+    /// - Another kind when the file cannot be read or contradicts its format.
+    pub fn from_file(path: impl AsRef<Path>) -> Result<Self> {
+        Self::from_file_within(path, &Limits::default())
+    }
+
+    /// [`from_file`](Self::from_file) under limits of your own.
+    ///
+    /// # Errors
+    /// As for [`from_file`](Self::from_file).
+    pub fn from_file_within(path: impl AsRef<Path>, limits: &Limits) -> Result<Self> {
+        let path = path.as_ref();
+        refuse_bundles(path)
+            .and_then(|()| Self::from_bytes_within(Source::open(path)?.bytes(), limits))
+            .map_err(|error| error.in_path(path))
+    }
+
+    /// Reads the bytes of a checkpoint file. Tensors share them where they can.
+    ///
+    /// # Errors
+    /// As for [`from_file`](Self::from_file).
+    pub fn from_bytes(bytes: &Bytes) -> Result<Self> {
+        Self::from_bytes_within(bytes, &Limits::default())
+    }
+
+    /// [`from_bytes`](Self::from_bytes) under limits of your own.
+    ///
+    /// # Errors
+    /// As for [`from_file`](Self::from_file).
+    pub fn from_bytes_within(bytes: &Bytes, limits: &Limits) -> Result<Self> {
+        if bytes.is_empty() {
+            return Err(Error::new(ErrorKind::Empty));
+        }
+        match sniff(bytes) {
+            Some(Format::TorchZip | Format::TorchLegacy | Format::Pickle) => {
+                let object = Arc::new(TorchObject::from_bytes(bytes, limits)?);
+                decode::checkpoint(&object, limits)
+            }
+            // Whatever is no torch file is given to the safetensors reader, as in the reference:
+            // its header may begin with a space.
+            _ => metadata::checkpoint(&SafeTensors::parse(bytes, limits)?),
+        }
+    }
+
+    /// Writes a checkpoint file, atomically; missing parent folders are made.
+    ///
+    /// A pickle has the bytes that NNx 0.4.1 would write for the same objects. A safetensors file is
+    /// the same at every call (the reference's metadata keys come in random order).
+    ///
+    /// # Errors
+    /// When the form cannot hold the checkpoint (safetensors: values that are no tensors, a dtype
+    /// that it lacks, a module that exists only at run time), or writing fails. The target is
+    /// unchanged then.
+    pub fn to_file(&self, path: impl AsRef<Path>, format: CheckpointFormat) -> Result<()> {
+        let path = path.as_ref();
+        match format {
+            CheckpointFormat::Pickle => {
+                let object = encode::object(self)?;
+                save_atomic(path, |out| object.write_to(out, ARCHIVE_ROOT))
+            }
+            CheckpointFormat::SafeTensors => {
+                let (tensors, metadata) = metadata::parts(self)?;
+                save_atomic(path, |out| {
+                    crate::safetensors::write(out, &tensors, Some(&metadata))
+                })
+            }
+        }
+        .map_err(|error| error.in_path(path))
+    }
+}
+
+/// Refuses a path that is part of an NNx bundle, as NNx 0.4.1 does: a bundle's files are read
+/// together or not at all.
+fn refuse_bundles(path: &Path) -> Result<()> {
+    const INDEX: &str = "bundle.json";
+    let is_bundle = |dir: &Path| dir.join(INDEX).is_file();
+    let parent = path.parent().unwrap_or(Path::new(""));
+    let is_generation = parent
+        .file_name()
+        .is_some_and(|name| name.to_string_lossy().starts_with("g-"));
+    let refused = if fs::metadata(path).is_ok_and(|metadata| metadata.is_dir()) {
+        is_bundle(path)
+    } else {
+        is_bundle(parent) || is_generation && parent.parent().is_some_and(is_bundle)
+    };
+    if refused {
+        return Err(Error::unsupported(
+            "part of an NNx bundle, which is read as a whole; give a checkpoint file instead",
+        ));
+    }
+    Ok(())
+}

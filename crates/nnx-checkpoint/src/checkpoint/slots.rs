@@ -1,0 +1,114 @@
+//! The slot lists that NNx's frozen dataclasses pickle to.
+
+use indexmap::IndexMap;
+use nnx_params::State;
+
+use super::plain::Plain;
+use crate::error::{Error, Result};
+use crate::pickle::{Call, Graph, NodeId};
+use crate::torch::PickledObject;
+
+/// An instance of one of NNx's slotted dataclasses: the values of its fields, by position, as
+/// `BUILD` hands them to the class's `__setstate__`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slots<'a> {
+    graph: &'a Graph,
+    class: &'static str,
+    fields: &'static [&'static str],
+    values: &'a [NodeId],
+}
+
+impl<'a> Slots<'a> {
+    /// The class of an object that is an instance made without arguments: module and name.
+    pub(super) fn class_of(graph: &Graph, id: NodeId) -> Option<(&str, &str)> {
+        match graph.object(id)?.call {
+            Call::New { class, .. } => graph.global(class),
+            _ => None,
+        }
+    }
+
+    /// Reads an instance of the class `module.class`, whose fields in declaration order are
+    /// `fields`. The list may be shorter, as older versions wrote it, or longer, as a newer one may.
+    ///
+    /// # Errors
+    /// When the object is anything else.
+    pub(super) fn read(
+        graph: &'a Graph,
+        id: NodeId,
+        module: &str,
+        class: &'static str,
+        fields: &'static [&'static str],
+    ) -> Result<Self> {
+        let expected = || {
+            let error = Error::malformed(format!(
+                "expected an instance of `{class}` with a list of {} values, got {}",
+                fields.len(),
+                graph.describe(id)
+            ));
+            match graph.offset(id) {
+                Some(offset) => error.at(offset),
+                None => error,
+            }
+        };
+        if Self::class_of(graph, id) != Some((module, class)) {
+            return Err(expected());
+        }
+        let values = graph
+            .object(id)
+            .and_then(|object| object.state)
+            .and_then(|state| graph.sequence(state))
+            .ok_or_else(expected)?;
+        Ok(Self {
+            graph,
+            class,
+            fields,
+            values,
+        })
+    }
+
+    /// The value of a field; none when the list ends before it.
+    pub(super) fn get(&self, field: &str) -> Option<NodeId> {
+        let position = self.fields.iter().position(|name| *name == field)?;
+        self.values.get(position).copied()
+    }
+
+    /// [`get`](Self::get) for a field that every version wrote.
+    ///
+    /// # Errors
+    /// When the list ends before it.
+    pub(super) fn require(&self, field: &str) -> Result<NodeId> {
+        self.get(field).ok_or_else(|| {
+            Error::malformed(format!(
+                "the {} values of `{}` end before its field `{field}`",
+                self.values.len(),
+                self.class
+            ))
+        })
+    }
+
+    /// [`get`](Self::get), with `None` taken as absent.
+    pub(super) fn optional(&self, field: &str) -> Option<NodeId> {
+        self.get(field).filter(|&id| !self.graph.is_none(id))
+    }
+
+    /// The fields by name, all of them plain data.
+    ///
+    /// # Errors
+    /// When a value is not plain data.
+    pub(super) fn state(&self, plain: &mut Plain<'_>) -> Result<State> {
+        let mut state = State::new();
+        for (&field, &value) in self.fields.iter().zip(self.values) {
+            state.insert(field, plain.value(value)?);
+        }
+        Ok(state)
+    }
+
+    /// Values behind the last field that this version knows.
+    pub(super) fn surplus(&self) -> &'a [NodeId] {
+        self.values.get(self.fields.len()..).unwrap_or_default()
+    }
+}
+
+/// Values that a newer version of NNx added behind the fields known here, by the place of the
+/// object that they belong to, such as `idp.train_edp`.
+pub(super) type Surplus = IndexMap<String, Vec<PickledObject>>;

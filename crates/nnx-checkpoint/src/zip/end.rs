@@ -1,0 +1,180 @@
+//! The records at the archive's end, which lead to the central directory.
+
+use super::fields::{CENTRAL, END, END_64, Fields, LOCATOR_64, SATURATED, SATURATED_16};
+use crate::error::{Error, Result};
+
+/// Bytes of an end record without its comment.
+const END_BYTES: usize = 22;
+/// Bytes of the longest comment.
+const COMMENT_BYTES: usize = 65_535;
+/// Bytes of the locator.
+const LOCATOR_BYTES: u64 = 20;
+
+/// Where the central directory is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Directory {
+    /// Its first byte.
+    pub(super) start: u64,
+    /// Its bytes.
+    pub(super) size: u64,
+    /// Its entries.
+    pub(super) entries: u64,
+}
+
+/// Finds the central directory.
+///
+/// A comment may hold what looks like an end record, so every candidate in reach is judged: it
+/// counts when its comment ends with the file and its central directory ends where the end records
+/// begin. Exactly one may count.
+pub(super) fn find(bytes: &[u8]) -> Result<Directory> {
+    let floor = bytes
+        .len()
+        .saturating_sub(END_BYTES.saturating_add(COMMENT_BYTES));
+    let mut found = None;
+    let mut refusal = None;
+    for at in (floor..bytes.len()).rev() {
+        let is_candidate = bytes
+            .get(at..)
+            .is_some_and(|rest| rest.starts_with(&END.to_le_bytes()) && rest.len() >= END_BYTES);
+        if !is_candidate {
+            continue;
+        }
+        match judge(bytes, at as u64) {
+            Ok(directory) => {
+                if let Some((_, other)) = found.replace((directory, at)) {
+                    return Err(Error::malformed(format!(
+                        "two end records are sound, at {at:#x} and {other:#x}; which one counts \
+                         is a matter of the reader"
+                    ))
+                    .at(at as u64));
+                }
+            }
+            // The candidate nearest to the end is the likeliest to be meant.
+            Err(error) => refusal = refusal.or(Some(error)),
+        }
+    }
+    match (found, refusal) {
+        (Some((directory, _)), _) => Ok(directory),
+        (None, Some(error)) => Err(error),
+        (None, None) => Err(Error::malformed(
+            "expected the end record of a zip archive, found none: the file is cut short or is no \
+             zip archive",
+        )
+        .at(bytes.len() as u64)),
+    }
+}
+
+/// Reads the end record at `at` and, where there is one, its 64-bit form.
+fn judge(bytes: &[u8], at: u64) -> Result<Directory> {
+    let mut fields = Fields::new(bytes, at, "end record");
+    fields.signature(END)?;
+    let (disk, directory_disk) = (fields.u16()?, fields.u16()?);
+    let (entries_here, entries) = (fields.u16()?, fields.u16()?);
+    let (size, start) = (fields.u32()?, fields.u32()?);
+    let comment: usize = fields.u16()?.into();
+    if fields.len() != comment {
+        return Err(Error::malformed(format!(
+            "expected the end record's comment of {comment} bytes to end the file, found {} bytes",
+            fields.len()
+        ))
+        .at(fields.position()));
+    }
+    for number in [disk, directory_disk] {
+        if number != 0 && number != SATURATED_16 {
+            return Err(split(at));
+        }
+    }
+    if entries_here != entries {
+        return Err(split(at));
+    }
+
+    let short = Directory {
+        start: start.into(),
+        size: size.into(),
+        entries: entries.into(),
+    };
+    let (directory, end) = match long_form(bytes, at)? {
+        None => (short, at),
+        Some((long, end)) => {
+            let agree = (start == SATURATED || short.start == long.start)
+                && (size == SATURATED || short.size == long.size)
+                && (entries == SATURATED_16 || short.entries == long.entries);
+            if !agree {
+                return Err(Error::malformed(format!(
+                    "the two end records disagree: {short:?} against {long:?}"
+                ))
+                .at(at));
+            }
+            (long, end)
+        }
+    };
+    check(bytes, directory, end)?;
+    Ok(directory)
+}
+
+/// The 64-bit end record in front of the end record at `at`, and where it begins.
+fn long_form(bytes: &[u8], at: u64) -> Result<Option<(Directory, u64)>> {
+    let Some(locator) = at.checked_sub(LOCATOR_BYTES) else {
+        return Ok(None);
+    };
+    let mut fields = Fields::new(bytes, locator, "64-bit end record's locator");
+    if fields.u32()? != LOCATOR_64 {
+        return Ok(None);
+    }
+    let (disk, record, disks) = (fields.u32()?, fields.u64()?, fields.u32()?);
+    if disk != 0 || disks > 1 {
+        return Err(split(locator));
+    }
+
+    let mut fields = Fields::new(bytes, record, "64-bit end record");
+    fields.signature(END_64)?;
+    let rest = fields.u64()?;
+    if fields.position().checked_add(rest) != Some(locator) {
+        return Err(Error::malformed(format!(
+            "expected the 64-bit end record of {rest} bytes to end at its locator, {locator:#x}"
+        ))
+        .at(record));
+    }
+    let _versions = fields.u32()?;
+    let (disk, directory_disk) = (fields.u32()?, fields.u32()?);
+    let (entries_here, entries) = (fields.u64()?, fields.u64()?);
+    let (size, start) = (fields.u64()?, fields.u64()?);
+    if disk != 0 || directory_disk != 0 || entries_here != entries {
+        return Err(split(record));
+    }
+    Ok(Some((
+        Directory {
+            start,
+            size,
+            entries,
+        },
+        record,
+    )))
+}
+
+/// The central directory must end where the end records begin, and begin with an entry.
+fn check(bytes: &[u8], directory: Directory, end: u64) -> Result<()> {
+    let stated = directory.start.checked_add(directory.size);
+    if stated != Some(end) {
+        let mut what = format!(
+            "expected the central directory to end at {end:#x}, where the end records begin, found \
+             {:#x} + {:#x}",
+            directory.start, directory.size
+        );
+        if let Some(extra) = stated.and_then(|stated| end.checked_sub(stated)) {
+            what.push_str(&format!(
+                "; {extra} bytes that do not belong to the archive may stand in front of it"
+            ));
+        }
+        return Err(Error::malformed(what).at(end));
+    }
+    if directory.entries > 0 {
+        Fields::new(bytes, directory.start, "central directory").signature(CENTRAL)?;
+    }
+    Ok(())
+}
+
+#[cold]
+fn split(at: u64) -> Error {
+    Error::unsupported("the archive is split over several files; join them first").at(at)
+}

@@ -1,0 +1,95 @@
+//! The local header in front of an entry's bytes.
+
+use std::ops::Range;
+
+use super::entry::ZipEntry;
+use super::fields::{
+    DEFERRED, ENCRYPTED, Fields, LOCAL, MASKED, SATURATED, STRONGLY_ENCRYPTED, extra_64,
+};
+use crate::error::{Error, Result};
+
+/// Where the content of an entry is in the archive. Errors count from the local header.
+///
+/// The local header must say what the central directory says, because a reader that believes the
+/// one and a checker that believes the other would see two different files.
+pub(super) fn content(bytes: &[u8], entry: &ZipEntry) -> Result<Range<usize>> {
+    let own = usize::try_from(entry.header)
+        .ok()
+        .and_then(|start| bytes.get(start..))
+        .unwrap_or_default();
+    let mut fields = Fields::new(own, 0, "local header");
+    fields.signature(LOCAL)?;
+    let _version = fields.u16()?;
+    let (flags, method) = (fields.u16()?, fields.u16()?);
+    let _time = fields.u32()?;
+    let crc = fields.u32()?;
+    let (compressed, size) = (fields.u32()?, fields.u32()?);
+    let (name, extra) = (fields.u16()?, fields.u16()?);
+    let name = fields.take(name.into())?;
+    let extra = fields.section(extra.into(), "extra fields")?;
+
+    const COMPARED: u16 = ENCRYPTED | DEFERRED | STRONGLY_ENCRYPTED | MASKED;
+    for (what, local, central) in [
+        ("flags", flags & COMPARED, entry.flags & COMPARED),
+        ("method", method, entry.method),
+    ] {
+        if local != central {
+            return Err(differs(what, local.into(), central.into()));
+        }
+    }
+    if name != entry.name.as_bytes() {
+        return Err(Error::malformed(format!(
+            "the local header has the name `{}`, the central directory `{}`",
+            name.escape_ascii(),
+            entry.name
+        )));
+    }
+    let mut numbers = if compressed == SATURATED || size == SATURATED {
+        extra_64(extra)?
+    } else {
+        None
+    };
+    let mut long = |short: u32| match &mut numbers {
+        Some(numbers) if short == SATURATED => numbers.u64(),
+        _ => Ok(short.into()),
+    };
+    let (size, compressed) = (long(size)?, long(compressed)?);
+    for (what, local, central) in [
+        ("checksum", crc.into(), entry.crc.into()),
+        ("compressed size", compressed, entry.compressed),
+        ("size", size, entry.size),
+    ] {
+        // A header written before its content leaves the numbers at zero.
+        let is_open = flags & DEFERRED != 0 && local == 0;
+        if local != central && !is_open {
+            return Err(differs(what, local, central));
+        }
+    }
+
+    let header = fields.position();
+    let start = entry.header.checked_add(header);
+    let end = start.and_then(|start| start.checked_add(entry.compressed));
+    match (start, end) {
+        (Some(start), Some(end)) if end <= entry.bound => range(start, end),
+        _ => None,
+    }
+    .ok_or_else(|| {
+        Error::malformed(format!(
+            "{} bytes behind a local header of {header} reach into the next entry or the central \
+             directory, which begins {} bytes behind the local header's first",
+            entry.compressed,
+            entry.bound.saturating_sub(entry.header)
+        ))
+    })
+}
+
+fn range(start: u64, end: u64) -> Option<Range<usize>> {
+    Some(usize::try_from(start).ok()?..usize::try_from(end).ok()?)
+}
+
+#[cold]
+fn differs(what: &str, local: u64, central: u64) -> Error {
+    Error::malformed(format!(
+        "the local header has the {what} {local}, the central directory {central}"
+    ))
+}

@@ -1,0 +1,298 @@
+//! Python's `ast.literal_eval`, for the literals that states hold.
+
+use super::{MAX_DEPTH, literal_string};
+use crate::error::TextForm;
+use crate::{Error, ErrorKind, Result, Value};
+
+/// Reads a Python literal: `None`, a bool, an int, a float, a text, or a list or tuple of these.
+///
+/// States hold such texts where Python called `str` on a list or tuple: `[8, 5]`,
+/// `(0.9, 0.999)`, `['tanh', 'elu']`.
+/// Everything else that `ast.literal_eval` reads (dicts, sets, bytes, complex numbers) is refused.
+///
+/// # Errors
+///
+/// The text is not such a literal, or holds an integer beyond 128 bits or more than
+/// [`MAX_DEPTH`] levels; the error states the byte offset.
+///
+/// ```
+/// use nnx_params::Value;
+/// use nnx_params::python_text::literal_eval;
+///
+/// assert_eq!(literal_eval("(8, 4)")?, Value::Tuple(vec![Value::Int(8), Value::Int(4)]));
+/// assert_eq!(literal_eval("eight").unwrap_err().python_exception(), "ValueError");
+/// # Ok::<(), nnx_params::Error>(())
+/// ```
+pub fn literal_eval(text: &str) -> Result<Value> {
+    let mut reader = Reader {
+        text,
+        offset: text.len() - text.trim_start_matches([' ', '\t']).len(),
+        // Python ends a line where no bracket is open.
+        open: 0,
+    };
+    let value = reader.sequence_or_value()?;
+    let rest = reader.rest();
+    reader.offset += rest.len()
+        - rest
+            .trim_start_matches([' ', '\t', '\n', '\r', '\u{c}'])
+            .len();
+    match reader.peek() {
+        None => Ok(value),
+        Some(_) => Err(reader.unexpected("the end")),
+    }
+}
+
+/// The character for an error text, in backticks.
+pub(super) fn shown_character(character: Option<char>) -> String {
+    match character {
+        None => "the end".to_owned(),
+        Some(c) => format!("`{}`", c.escape_debug()),
+    }
+}
+
+/// A place in the text of a literal.
+pub(super) struct Reader<'a> {
+    text: &'a str,
+    pub(super) offset: usize,
+    open: usize,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn rest(&self) -> &'a str {
+        self.text.get(self.offset..).unwrap_or_default()
+    }
+
+    pub(super) fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    pub(super) fn eat(&mut self, token: &str) -> bool {
+        let found = self.rest().starts_with(token);
+        if found {
+            self.offset += token.len();
+        }
+        found
+    }
+
+    #[cold]
+    pub(super) fn unexpected(&self, expected: &'static str) -> Error {
+        Error::new(ErrorKind::Syntax {
+            form: TextForm::Literal,
+            offset: self.offset,
+            expected,
+            found: shown_character(self.peek()),
+        })
+    }
+
+    #[cold]
+    fn not_a_literal(&self, found: impl Into<String>) -> Error {
+        Error::new(ErrorKind::NotALiteral {
+            offset: self.offset,
+            found: found.into(),
+        })
+    }
+
+    pub(super) fn skip_space(&mut self) {
+        let newlines_count = self.open == 0;
+        let rest = self.rest();
+        let space = |c| match c {
+            ' ' | '\t' | '\u{c}' => true,
+            '\n' | '\r' => !newlines_count,
+            _ => false,
+        };
+        self.offset += rest.len() - rest.trim_start_matches(space).len();
+    }
+
+    /// What stands outside of all brackets: a value, or a tuple that has no parentheses.
+    fn sequence_or_value(&mut self) -> Result<Value> {
+        let first = self.value()?;
+        self.skip_space();
+        if self.peek() != Some(',') {
+            return Ok(first);
+        }
+        let mut items = vec![first];
+        while self.eat(",") {
+            self.skip_space();
+            if matches!(self.peek(), None | Some('\n' | '\r')) {
+                break;
+            }
+            items.push(self.value()?);
+            self.skip_space();
+        }
+        Ok(Value::Tuple(items))
+    }
+
+    fn value(&mut self) -> Result<Value> {
+        self.skip_space();
+        match self.peek() {
+            Some('[') => self.bracket("[", "]"),
+            Some('(') => self.bracket("(", ")"),
+            Some('\'' | '"') => literal_string::read(self),
+            Some('r' | 'R' | 'u' | 'U') if literal_string::starts(self.rest()) => {
+                literal_string::read(self)
+            }
+            Some('0'..='9' | '.') => self.number(false),
+            Some('+' | '-') => {
+                let negative = self.peek() == Some('-');
+                self.offset += 1;
+                self.skip_space();
+                match self.peek() {
+                    Some('0'..='9' | '.') => self.number(negative),
+                    Some('+' | '-') => Err(self.not_a_literal("a second sign")),
+                    _ => Err(self.unexpected("a number")),
+                }
+            }
+            Some(c) if c == '_' || c.is_alphabetic() => self.name(),
+            Some('{') => Err(self.not_a_literal("a dict or set")),
+            _ => Err(self.unexpected("a literal")),
+        }
+    }
+
+    fn name(&mut self) -> Result<Value> {
+        let rest = self.rest();
+        let length = rest
+            .find(|c: char| c != '_' && !c.is_alphanumeric())
+            .unwrap_or(rest.len());
+        let value = match rest.get(..length).unwrap_or_default() {
+            "None" => Value::None,
+            "True" => Value::Bool(true),
+            "False" => Value::Bool(false),
+            _ => return Err(self.not_a_literal("a name")),
+        };
+        self.offset += length;
+        Ok(value)
+    }
+
+    /// A list, a tuple, or a value in parentheses.
+    fn bracket(&mut self, opening: &'static str, closing: &'static str) -> Result<Value> {
+        if self.open >= MAX_DEPTH {
+            return Err(Error::new(ErrorKind::Depth {
+                form: TextForm::Literal,
+                offset: self.offset,
+                limit: MAX_DEPTH,
+            }));
+        }
+        self.eat(opening);
+        self.open += 1;
+        let mut items = Vec::new();
+        let mut commas = 0_usize;
+        loop {
+            self.skip_space();
+            if self.eat(closing) {
+                break;
+            }
+            if items.len() > commas {
+                return Err(self.unexpected("`,` or the closing bracket"));
+            }
+            items.push(self.value()?);
+            self.skip_space();
+            if self.eat(",") {
+                commas += 1;
+            }
+        }
+        self.open -= 1;
+        if opening == "[" {
+            return Ok(Value::List(items));
+        }
+        match items.pop() {
+            Some(only) if items.is_empty() && commas == 0 => Ok(only),
+            last => {
+                items.extend(last);
+                Ok(Value::Tuple(items))
+            }
+        }
+    }
+
+    fn number(&mut self, negative: bool) -> Result<Value> {
+        let start = self.offset;
+        let rest = self.rest();
+        let radix = match rest.get(..2).map(str::to_ascii_lowercase).as_deref() {
+            Some("0x") => 16,
+            Some("0o") => 8,
+            Some("0b") => 2,
+            _ => 10,
+        };
+        if radix != 10 {
+            self.offset += 2;
+            // An underscore may follow the prefix, as it may stand between any two digits.
+            self.eat("_");
+            let digits = self.digits(radix)?;
+            return self.integer(start, &digits, radix, negative);
+        }
+        let whole = match self.peek() {
+            Some('.') => String::new(),
+            _ => self.digits(10)?,
+        };
+        let mut text = whole.clone();
+        let mut float = false;
+        if self.eat(".") {
+            float = true;
+            text.push('.');
+            if self.peek().is_some_and(|c| c.is_ascii_digit()) {
+                text.push_str(&self.digits(10)?);
+            } else if whole.is_empty() {
+                return Err(self.unexpected("a digit"));
+            }
+        }
+        if self.eat("e") || self.eat("E") {
+            float = true;
+            text.push('e');
+            if self.eat("-") {
+                text.push('-');
+            } else {
+                self.eat("+");
+            }
+            text.push_str(&self.digits(10)?);
+        }
+        if self.peek().is_some_and(|c| c == '_' || c.is_alphanumeric()) {
+            return Err(self.unexpected("the end of the number"));
+        }
+        if float {
+            let amount: f64 = text.parse().map_err(|_| self.unexpected("a number"))?;
+            return Ok(Value::Float(if negative { -amount } else { amount }));
+        }
+        if whole.starts_with('0') && whole.bytes().any(|digit| digit != b'0') {
+            self.offset = start;
+            return Err(self.unexpected("a number without leading zeros"));
+        }
+        self.integer(start, &whole, 10, negative)
+    }
+
+    fn integer(&self, start: usize, digits: &str, radix: u32, negative: bool) -> Result<Value> {
+        if self.peek().is_some_and(|c| c == '_' || c.is_alphanumeric()) {
+            return Err(self.unexpected("the end of the number"));
+        }
+        let sign = if negative { "-" } else { "" };
+        i128::from_str_radix(&format!("{sign}{digits}"), radix)
+            .map(Value::Int)
+            .map_err(|_| {
+                Error::new(ErrorKind::IntegerRange {
+                    form: TextForm::Literal,
+                    offset: start,
+                    digits: digits.len(),
+                })
+            })
+    }
+
+    /// Digits of a radix, without the single underscores that may stand between them.
+    fn digits(&mut self, radix: u32) -> Result<String> {
+        let mut digits = String::new();
+        let mut after_digit = false;
+        while let Some(c) = self.peek() {
+            if c.is_digit(radix) {
+                digits.push(c);
+                after_digit = true;
+            } else if c == '_' && after_digit {
+                after_digit = false;
+            } else {
+                break;
+            }
+            self.offset += 1;
+        }
+        if after_digit {
+            Ok(digits)
+        } else {
+            Err(self.unexpected("a digit"))
+        }
+    }
+}
