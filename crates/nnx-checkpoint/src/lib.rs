@@ -41,6 +41,8 @@
     allow(clippy::arithmetic_side_effects, clippy::cast_possible_truncation)
 )]
 
+#[cfg(feature = "candle")]
+mod candle;
 #[cfg(feature = "nnx")]
 mod checkpoint;
 mod dtype;

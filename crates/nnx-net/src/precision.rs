@@ -1,0 +1,44 @@
+//! In which precision a model predicts.
+
+use nnx_params::{Devices, PrecisionFallback, PrecisionMode, PrecisionPolicy};
+
+use crate::error::{Error, Result};
+
+/// What a precision policy comes to on a device.
+///
+/// The older flag `mixed_precision` concerns training alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Precision {
+    /// Everything in float32.
+    Full,
+    /// Predictions run partly in a shorter type, as PyTorch's autocast decides.
+    Autocast(PrecisionMode),
+}
+
+impl Precision {
+    /// Resolves a policy.
+    ///
+    /// # Errors
+    /// When the device does not have the precision and the policy allows no other.
+    pub(crate) fn of(policy: Option<&PrecisionPolicy>, device: Devices) -> Result<Self> {
+        let Some(policy) = policy else {
+            return Ok(Self::Full);
+        };
+        let mode = policy.mode();
+        let available = match mode {
+            PrecisionMode::Fp32 => return Ok(Self::Full),
+            PrecisionMode::Fp16 => device == Devices::Cuda,
+            PrecisionMode::Bf16 => device != Devices::Mps,
+        };
+        if available {
+            Ok(Self::Autocast(mode))
+        } else if policy.fallback() == PrecisionFallback::Fp32 {
+            Ok(Self::Full)
+        } else {
+            Err(Error::configuration(format!(
+                "precision `{mode}` does not run on device `{device}`, and the policy has no \
+                 fallback to `fp32`"
+            )))
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! From logits to classes.
+
+use candle_core::{DType, Device, Tensor};
+use nnx_params::{Losses, TaskKind, TaskSpec};
+
+use crate::error::{Error, Result};
+
+/// What a model says about a batch; both tensors are on the CPU.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Prediction {
+    /// The outputs of the net, float32.
+    pub logits: Tensor,
+    /// What they stand for, by the task, or else by the loss.
+    ///
+    /// Categorical: the index of each row's largest logit, int64, the first of equal ones.
+    /// Multilabel and binary cross entropy: 0 or 1 for each logit, int64.
+    /// Regression: the logits themselves, float32.
+    pub classes: Tensor,
+}
+
+/// How a model's logits are read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Decoding {
+    /// The index of the largest logit along axis 1.
+    Largest,
+    /// 1 where the logit is at least this, else 0.
+    AtLeast(f32),
+    /// The logits are the answer.
+    Values,
+}
+
+impl Decoding {
+    /// The decoding of a model.
+    ///
+    /// # Errors
+    /// When the task does not go with the loss, or declares another number of outputs.
+    pub(crate) fn of(loss: Losses, task: Option<&TaskSpec>, output_dim: usize) -> Result<Self> {
+        let Some(task) = task else {
+            return Ok(match loss {
+                Losses::BinaryCrossEntropy => Self::AtLeast(0.0),
+                _ => Self::Largest,
+            });
+        };
+        let kind = task.kind();
+        let (losses, decoding): (&[Losses], _) = match kind {
+            TaskKind::Categorical => (
+                &[Losses::CrossEntropy, Losses::NegativeLogLikelihood],
+                Self::Largest,
+            ),
+            TaskKind::Multilabel => (
+                &[Losses::BinaryCrossEntropy],
+                Self::AtLeast(logit(task.threshold())),
+            ),
+            TaskKind::Regression => (&[Losses::MeanSquaredError], Self::Values),
+        };
+        if !losses.contains(&loss) {
+            let losses: Vec<_> = losses.iter().map(Losses::to_string).collect();
+            return Err(Error::configuration(format!(
+                "a {kind} task needs the loss `{}`, got `{loss}`",
+                losses.join("` or `")
+            )));
+        }
+        match task.num_outputs() {
+            Some(declared) if declared != output_dim => Err(Error::configuration(format!(
+                "the {kind} task declares `{declared}` outputs, the net has `{output_dim}`"
+            ))),
+            _ => Ok(decoding),
+        }
+    }
+
+    /// Reads logits that are on the CPU.
+    ///
+    /// # Errors
+    /// When the logits have no axis to look along.
+    pub(crate) fn classes(self, logits: &Tensor) -> Result<Tensor> {
+        Ok(match self {
+            Self::Largest => largest(logits)?,
+            Self::AtLeast(bound) => logits.ge(bound)?.to_dtype(DType::I64)?,
+            Self::Values => logits.clone(),
+        })
+    }
+}
+
+/// The logit of a probability, rounded to the precision in which it is compared.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "PyTorch compares float32 logits with a float32 threshold"
+)]
+fn logit(probability: f64) -> f32 {
+    (probability / (1.0 - probability)).ln() as f32
+}
+
+/// The index of the largest element along axis 1: the first of equal ones, and NaN above all, as
+/// `torch.argmax` has it.
+fn largest(logits: &Tensor) -> Result<Tensor> {
+    let classes = logits.dim(1)?;
+    let mut axes: Vec<usize> = (0..logits.rank()).filter(|axis| *axis != 1).collect();
+    let shape: Vec<usize> = axes.iter().map(|axis| logits.dims()[*axis]).collect();
+    axes.push(1);
+    let values = logits.permute(axes)?.flatten_all()?.to_vec1::<f32>()?;
+    let indices: Vec<i64> = values.chunks(classes.max(1)).map(first_largest).collect();
+    Ok(Tensor::from_vec(indices, shape, &Device::Cpu)?)
+}
+
+fn first_largest(row: &[f32]) -> i64 {
+    let (mut index, mut best) = (0, f32::NEG_INFINITY);
+    for (i, &value) in (0_i64..).zip(row) {
+        if value.is_nan() {
+            return i;
+        }
+        if value > best {
+            (index, best) = (i, value);
+        }
+    }
+    index
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NAN: f32 = f32::NAN;
+
+    #[track_caller]
+    fn check(decoding: Decoding, logits: &[[f32; 3]], expected: &[i64]) {
+        let logits = Tensor::from_slice(logits.as_flattened(), (logits.len(), 3), &Device::Cpu);
+        let logits = logits.unwrap();
+        let classes = decoding.classes(&logits).unwrap();
+        assert_eq!(
+            classes.flatten_all().unwrap().to_vec1::<i64>().unwrap(),
+            expected
+        );
+    }
+
+    #[test]
+    fn the_first_of_the_largest_wins() {
+        // torch.argmax(…, 1)
+        check(
+            Decoding::Largest,
+            &[[0.0, -1.0, 2.0], [2.0, 2.0, -3.0]],
+            &[2, 0],
+        );
+        check(
+            Decoding::Largest,
+            &[[1.0, NAN, 3.0], [NAN, NAN, 9.0]],
+            &[1, 0],
+        );
+        check(Decoding::Largest, &[[f32::NEG_INFINITY; 3]], &[0]);
+    }
+
+    #[test]
+    fn the_largest_is_sought_along_axis_1() {
+        // torch.argmax(torch.tensor([[[1., 5.], [3., 5.]], [[0., nan], [-1., 9.]]]), 1)
+        let logits: [[[f32; 2]; 2]; 2] = [[[1.0, 5.0], [3.0, 5.0]], [[0.0, NAN], [-1.0, 9.0]]];
+        let logits = Tensor::new(&logits, &Device::Cpu).unwrap();
+        let classes = Decoding::Largest.classes(&logits).unwrap();
+        assert_eq!(classes.to_vec2::<i64>().unwrap(), [[1, 0], [0, 0]]);
+    }
+
+    #[test]
+    fn binary_cross_entropy_reads_each_logit() {
+        let decoding = Decoding::of(Losses::BinaryCrossEntropy, None, 3).unwrap();
+        check(
+            decoding,
+            &[[0.0, -1.0, 2.0], [-0.0, NAN, -1e-9]],
+            &[1, 0, 1, 1, 0, 0],
+        );
+    }
+
+    /// The least logit that `NNModel.predict` of NNx 0.4.1 reads as 1 under that threshold, found
+    /// by stepping with `torch.nextafter`.
+    #[track_caller]
+    fn check_threshold(threshold: f64, least: u32) {
+        let task = TaskSpec::builder(TaskKind::Multilabel)
+            .threshold(threshold)
+            .build()
+            .unwrap();
+        let decoding = Decoding::of(Losses::BinaryCrossEntropy, Some(&task), 3).unwrap();
+        let below = if f32::from_bits(least) > 0.0 {
+            least - 1
+        } else {
+            least + 1
+        };
+        let logits = [f32::from_bits(below), f32::from_bits(least), 99.0];
+        check(decoding, &[logits], &[0, 1, 1]);
+    }
+
+    #[test]
+    fn a_threshold_is_compared_as_a_float32_logit() {
+        check_threshold(0.9, 0x400c_9f54);
+        check_threshold(0.7, 0x3f58_e883);
+        check_threshold(0.3, 0xbf58_e883);
+        check_threshold(0.1, 0xc00c_9f54);
+    }
+
+    #[test]
+    fn regression_gives_the_logits() {
+        let task = TaskSpec::builder(TaskKind::Regression).build().unwrap();
+        let decoding = Decoding::of(Losses::MeanSquaredError, Some(&task), 2).unwrap();
+        let logits = Tensor::new(&[[0.5_f32, -1.5]], &Device::Cpu).unwrap();
+        let classes = decoding.classes(&logits).unwrap();
+        assert_eq!(classes.to_vec2::<f32>().unwrap(), [[0.5, -1.5]]);
+    }
+
+    /// Which losses NNModel of NNx 0.4.1 accepts for a task; it raises `TaskValidationError` for
+    /// the others.
+    #[track_caller]
+    fn check_losses(kind: TaskKind, accepted: &[Losses]) {
+        let task = TaskSpec::builder(kind).build().unwrap();
+        for loss in Losses::all() {
+            let decoding = Decoding::of(*loss, Some(&task), 3);
+            assert_eq!(
+                decoding.is_ok(),
+                accepted.contains(loss),
+                "{kind} with {loss}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_task_needs_its_loss() {
+        check_losses(
+            TaskKind::Categorical,
+            &[Losses::CrossEntropy, Losses::NegativeLogLikelihood],
+        );
+        check_losses(TaskKind::Multilabel, &[Losses::BinaryCrossEntropy]);
+        check_losses(TaskKind::Regression, &[Losses::MeanSquaredError]);
+    }
+
+    #[test]
+    fn a_task_needs_its_number_of_outputs() {
+        let task = TaskSpec::builder(TaskKind::Categorical)
+            .num_outputs(2)
+            .build()
+            .unwrap();
+        let loss = Losses::CrossEntropy;
+        assert_eq!(
+            Decoding::of(loss, Some(&task), 2).unwrap(),
+            Decoding::Largest
+        );
+        assert_eq!(
+            Decoding::of(loss, Some(&task), 3).unwrap_err().to_string(),
+            "the categorical task declares `2` outputs, the net has `3`"
+        );
+    }
+}
