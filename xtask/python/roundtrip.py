@@ -11,8 +11,9 @@ Both reports are lists of facts in one form, which the Rust side has too and com
                      the JSON text of the `state()`s
     training_state_id, training_state_present
     tensors          name, dtype, shape, stride, storage_offset, storage (equal numbers are one
-                     storage), sha256 and hex of the row-major little-endian bytes, in order;
-                     or name and `object`, the JSON text of an entry that is no tensor
+                     storage), parameter (it is an nn.Parameter), requires_grad, sha256 and hex of
+                     the row-major little-endian bytes, in order; or name and `object`, the JSON
+                     text of an entry that is no tensor
     forward          input, output and output_f64 (the same network in float64), or its error
 
 Works with NNx 0.2.3 and 0.4.1.
@@ -61,6 +62,8 @@ def tensor_facts(net_state):
                 "stride": list(value.stride()),
                 "storage_offset": value.storage_offset(),
                 "storage": storages.setdefault(storage, len(storages)),
+                "parameter": isinstance(value, torch.nn.Parameter),
+                "requires_grad": value.requires_grad,
                 "sha256": hashlib.sha256(raw).hexdigest(),
                 "hex": raw.hex(),
             }
@@ -123,7 +126,8 @@ def random_record(dice):
 
 def random_net_params(dice):
     activations = list(Activations)
-    hidden = dice.choice([None, [], [dice.randint(1, 40) for _ in range(dice.randint(1, 5))]])
+    layers = [dice.randint(1, 40) for _ in range(dice.randint(1, 5))]
+    hidden = dice.choice([None, [], layers, layers, layers, layers])
     per_layer = {}
     if hidden and dice.random() < 0.4:
         per_layer["activations"] = [dice.choice(activations) for _ in hidden]

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::workspace::{self, Package, cargo, line_of};
-use crate::{Arguments, Result, boundary, python_env};
+use crate::{Arguments, Result, boundary, python_env, roundtrip};
 
 /// What has been judged so far.
 #[derive(Debug, Default)]
@@ -93,8 +93,18 @@ fn steps(packages: &[Package], allow_dirty: bool) -> Vec<Step> {
     let dirty = allow_dirty.then_some("--allow-dirty");
     let package: Vec<_> = ["package"].into_iter().chain(names).chain(dirty).collect();
     steps.push(cargo_step("packages build on their own", &package));
+    steps.push(task_step("round trip", roundtrip::run, &[]));
     steps.push(task_step("python-env", python_env::run, &[]));
+    steps.push(step("round trip with the real NNx", |tally| {
+        tally.count(roundtrip_with_python())
+    }));
     steps
+}
+
+fn roundtrip_with_python() -> Result<()> {
+    let python = python_env::ensure(python_env::library(None)?, None)?;
+    let words = ["--python".into(), python.to_string_lossy().into_owned()];
+    roundtrip::run(Arguments::new(words))
 }
 
 fn cargo_step(title: &str, words: &[&str]) -> Step {

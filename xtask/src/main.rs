@@ -10,6 +10,7 @@ mod arguments;
 mod boundary;
 mod ci;
 mod python_env;
+mod roundtrip;
 mod workspace;
 
 use std::error::Error;
@@ -38,6 +39,11 @@ const TASKS: &[(&str, Task, &str)] = &[
         "python-env",
         python_env::run,
         "make or find a Python with the real NNx, print its path [DIR] [--library VERSION]",
+    ),
+    (
+        "roundtrip",
+        roundtrip::run,
+        "real checkpoints in both directions [--python PATH] [--library VERSION] [--seed N]",
     ),
 ];
 

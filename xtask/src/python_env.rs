@@ -15,6 +15,8 @@ use crate::{Arguments, Result};
 pub(crate) struct Library {
     pub(crate) version: &'static str,
     requirements: &'static [&'static str],
+    /// States and the keys in them that later releases added and this one ignores.
+    pub(crate) drops: &'static [(&'static str, &'static str)],
 }
 
 /// PyTorch as the fixtures were made with.
@@ -25,6 +27,7 @@ pub(crate) const LIBRARIES: &[Library] = &[
     Library {
         version: "0.4.1",
         requirements: &["torch==2.15.0", "thekaveh-nnx[hub]==0.4.1"],
+        drops: &[],
     },
     Library {
         version: "0.2.3",
@@ -34,6 +37,17 @@ pub(crate) const LIBRARIES: &[Library] = &[
             "torchvision",
             "torch_geometric",
             "thekaveh-nnx[hub]==0.2.3",
+        ],
+        drops: &[
+            ("model_params", "task"),
+            ("model_params", "precision"),
+            ("idp", "kind"),
+            ("idp", "count"),
+            ("idp", "status"),
+            ("idp", "metrics"),
+            ("idp", "train_summary"),
+            ("idp", "selection"),
+            ("idp", "update_count"),
         ],
     },
 ];
