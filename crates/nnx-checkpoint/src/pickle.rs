@@ -4,8 +4,13 @@
 //! pickle names stays a name; what would be a call stays a node that says which call it would be.
 
 mod graph;
+mod opcode;
 mod read;
+mod twos;
 mod write;
+
+#[cfg(test)]
+mod tests;
 
 pub use graph::{Call, Change, Graph, Node, NodeId, Object, Text};
 pub use read::read;

@@ -1,6 +1,7 @@
 //! The object graph that a pickle describes.
 
 use std::collections::HashMap;
+use std::num::NonZeroU32;
 
 mod access;
 mod copy;
@@ -12,11 +13,23 @@ const NO_OFFSET: u64 = u64::MAX;
 
 /// One object of a [`Graph`]. Two references to one object are two equal ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct NodeId(u32);
+pub struct NodeId(NonZeroU32);
 
 impl NodeId {
-    fn index(self) -> usize {
-        self.0 as usize
+    /// The id of the first object of every graph.
+    const FIRST: Self = Self(NonZeroU32::MIN);
+
+    /// Where the object stands in the order in which they were made, from 0.
+    pub(super) fn index(self) -> usize {
+        (self.0.get() as usize).saturating_sub(1)
+    }
+
+    /// The id of the object at that place, if a graph can be so large.
+    fn from_index(index: usize) -> Option<Self> {
+        u32::try_from(index)
+            .ok()
+            .and_then(|index| NonZeroU32::MIN.checked_add(index))
+            .map(Self)
     }
 }
 
@@ -43,9 +56,30 @@ impl Graph {
             nodes: vec![Node::None],
             offsets: vec![NO_OFFSET],
             extras: HashMap::new(),
-            root: NodeId(0),
+            root: NodeId::FIRST,
             protocol,
         }
+    }
+
+    /// A graph of no node at all, for the reader to fill before anyone sees it.
+    pub(super) fn unfilled() -> Self {
+        Self {
+            nodes: Vec::new(),
+            offsets: Vec::new(),
+            extras: HashMap::new(),
+            root: NodeId::FIRST,
+            protocol: 0,
+        }
+    }
+
+    /// The rare facts about an object, if there are any.
+    pub(super) fn extra(&self, id: NodeId) -> Option<&Extra> {
+        self.extras.get(&id)
+    }
+
+    /// The rare facts about an object, to be added to.
+    pub(super) fn extra_mut(&mut self, id: NodeId) -> &mut Extra {
+        self.extras.entry(id).or_default()
     }
 
     /// Adds an object that no pickle byte made.
@@ -62,7 +96,7 @@ impl Graph {
         reason = "documented; the reader's limit is far below"
     )]
     pub(crate) fn push_at(&mut self, node: Node, offset: u64) -> NodeId {
-        let id = NodeId(u32::try_from(self.nodes.len()).expect("fewer than u32::MAX nodes"));
+        let id = NodeId::from_index(self.nodes.len()).expect("fewer than u32::MAX nodes");
         self.nodes.push(node);
         self.offsets.push(offset);
         id
@@ -90,7 +124,7 @@ impl Graph {
 
     /// Every object, in the order in which they were made.
     pub fn ids(&self) -> impl Iterator<Item = NodeId> + use<> {
-        (0..self.nodes.len()).filter_map(|index| u32::try_from(index).ok().map(NodeId))
+        (0..self.nodes.len()).filter_map(NodeId::from_index)
     }
 
     /// How many objects there are.
