@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use nnx_checkpoint::{CheckpointFormat, ErrorKind, Mapping, NNCheckpoint, StateDict, StateValue};
 use nnx_params::{State, Value, python_text};
-use nnx_tests::{Fixture, Form, LIBRARY_VERSIONS, fixtures_dir, sha256};
+use nnx_tests::{BARE_STATE_DICT, Fixture, Form, LIBRARY_VERSIONS, fixtures_dir, sha256};
 
 #[track_caller]
 fn open(path: &Path) -> NNCheckpoint {
@@ -128,9 +128,7 @@ fn every_file_of_the_corpus_belongs_to_a_fixture() {
         let dir = fixtures_dir().join(format!("nnx-{version}/checkpoints"));
         for entry in std::fs::read_dir(dir).unwrap() {
             let path = entry.unwrap().path();
-            let bare = path
-                .file_name()
-                .is_some_and(|name| name == "export_state_dict.pt");
+            let bare = path.file_stem().is_some_and(|name| name == BARE_STATE_DICT);
             let sidecar = path
                 .extension()
                 .is_some_and(|extension| extension == "json");

@@ -4,5 +4,6 @@
 
 mod checkpoints;
 mod damaged;
+mod params;
 mod sniff;
 mod torch_bytes;

@@ -46,6 +46,9 @@ pub struct ExpectedTensor {
     pub storage: usize,
 }
 
+/// A bare state dict, no checkpoint.
+pub const BARE_STATE_DICT: &str = "export_state_dict";
+
 /// A forward pass that the real library made.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Forward {
@@ -76,8 +79,7 @@ impl Fixture {
                 .filter_map(|name| name.to_str()?.strip_suffix(".json").map(str::to_owned))
                 .collect();
             names.sort();
-            // `export_state_dict` is a bare state dict, no checkpoint.
-            names.retain(|name| name != "export_state_dict");
+            names.retain(|name| name != BARE_STATE_DICT);
             all.extend(names.into_iter().map(|name| {
                 let sidecar = Json::read(&dir.join(format!("{name}.json")));
                 Self {
@@ -144,6 +146,7 @@ impl Fixture {
             .get("tensors")
             .items()
             .iter()
+            .filter(|value| value.find("non_tensor").is_none())
             .map(|tensor| ExpectedTensor {
                 name: tensor.get("name").text().to_owned(),
                 dtype: tensor.get("dtype").text().to_owned(),

@@ -12,7 +12,9 @@
 mod fixture;
 mod json;
 
-pub use fixture::{ExpectedTensor, Fixture, Form, Forward, LIBRARY_VERSIONS, fixtures_dir};
+pub use fixture::{
+    BARE_STATE_DICT, ExpectedTensor, Fixture, Form, Forward, LIBRARY_VERSIONS, fixtures_dir,
+};
 pub use json::Json;
 
 /// The sha-256 of some bytes, in lower-case hex.

@@ -31,3 +31,6 @@ pub use writer::{write, write_within};
 
 /// The key of the header that holds the string map; no tensor can have that name.
 const METADATA: &str = "__metadata__";
+
+#[cfg(test)]
+mod tests;

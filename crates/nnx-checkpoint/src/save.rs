@@ -152,3 +152,7 @@ fn sync_folder(folder: &Path) {
 
 #[cfg(not(unix))]
 fn sync_folder(_folder: &Path) {}
+
+#[cfg(unix)]
+#[cfg(test)]
+mod tests;

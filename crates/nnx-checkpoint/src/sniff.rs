@@ -124,3 +124,6 @@ impl fmt::Display for Format {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

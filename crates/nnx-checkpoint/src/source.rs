@@ -103,3 +103,6 @@ fn open_regular(path: &Path) -> Result<File> {
     }
     Ok(File::open(path)?)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,7 @@
 //! Tensors as PyTorch has them: views over storages.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -10,10 +11,9 @@ use crate::{Dtype, Limits};
 
 /// The bytes that one or more tensors view, little-endian. Cheap to clone; clones are the same
 /// storage.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Storage(Arc<StorageInner>);
 
-#[derive(Debug)]
 struct StorageInner {
     bytes: Bytes,
     location: String,
@@ -51,6 +51,16 @@ impl Storage {
     /// A number that equal storages, and only they, share while any of them lives.
     pub fn identity(&self) -> usize {
         Arc::as_ptr(&self.0).addr()
+    }
+}
+
+/// Sizes, not bytes: a storage may hold gigabytes.
+impl fmt::Debug for Storage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Storage")
+            .field("bytes", &self.bytes().len())
+            .field("location", &self.location())
+            .finish()
     }
 }
 

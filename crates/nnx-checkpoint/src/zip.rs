@@ -27,8 +27,12 @@ mod fields;
 mod id;
 mod inflate;
 mod local;
+mod record;
 mod writer;
 
 pub use archive::ZipArchive;
 pub use entry::ZipEntry;
 pub use writer::ZipWriter;
+
+#[cfg(test)]
+mod tests;

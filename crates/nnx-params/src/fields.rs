@@ -299,7 +299,6 @@ macro_rules! keeps_unknown {
 macro_rules! setters {
     ($( $(#[$meta:meta])* $field:ident: $type:ty as $via:ty, )*) => {$(
         $(#[$meta])*
-        #[must_use]
         pub fn $field(mut self, $field: $type) -> Self {
             let value: $via = $field.into();
             self.fields.insert(stringify!($field), value);

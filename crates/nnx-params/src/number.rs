@@ -27,6 +27,9 @@ pub enum Number {
     Float(f64),
 }
 
+/// The floats that fit an `i64`: -2^63 does, 2^63 does not.
+const I64_RANGE: std::ops::Range<f64> = -9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0;
+
 impl Number {
     /// The amount as a float.
     pub fn as_f64(self) -> f64 {
@@ -43,12 +46,7 @@ impl Number {
         match self {
             Self::Bool(flag) => Some(i64::from(flag)),
             Self::Int(int) => Some(int),
-            // 2^63 itself does not fit, hence the strict comparison; -2^63 does.
-            Self::Float(float)
-                if float.fract() == 0.0
-                    && float >= -9_223_372_036_854_775_808.0
-                    && float < 9_223_372_036_854_775_808.0 =>
-            {
+            Self::Float(float) if float.fract() == 0.0 && I64_RANGE.contains(&float) => {
                 Some(float as i64)
             }
             Self::Float(_) => None,

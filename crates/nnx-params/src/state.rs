@@ -71,26 +71,6 @@ impl State {
         self.0.values()
     }
 
-    /// The same entries with the keys in code point order at every level of mappings and lists.
-    #[must_use]
-    pub fn sorted(&self) -> Self {
-        let mut entries: Vec<_> = self
-            .0
-            .iter()
-            .map(|(key, value)| (key.clone(), sorted_value(value)))
-            .collect();
-        entries.sort_by(|(a, _), (b, _)| a.cmp(b));
-        Self(entries.into_iter().collect())
-    }
-
-    /// The entries whose keys are none of `known`.
-    pub(crate) fn without(&self, known: &[&str]) -> Self {
-        self.iter()
-            .filter(|(key, _)| !known.contains(key))
-            .map(|(key, value)| (key.to_owned(), value.clone()))
-            .collect()
-    }
-
     /// The state followed by the entries of `unknown`.
     pub(crate) fn followed_by(mut self, unknown: &State) -> Self {
         for (key, value) in unknown.iter() {
@@ -99,15 +79,6 @@ impl State {
                 .or_insert_with(|| value.clone());
         }
         self
-    }
-}
-
-fn sorted_value(value: &Value) -> Value {
-    match value {
-        Value::Map(state) => Value::Map(state.sorted()),
-        Value::List(items) => Value::List(items.iter().map(sorted_value).collect()),
-        Value::Tuple(items) => Value::Tuple(items.iter().map(sorted_value).collect()),
-        other => other.clone(),
     }
 }
 

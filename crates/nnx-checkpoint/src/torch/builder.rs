@@ -286,7 +286,9 @@ impl TorchBuilder {
                 ));
             }
             None => {
-                let key = self.text(&self.storages.len().to_string());
+                // `str` of an int makes a new object even for one digit.
+                let key = Text::Utf8(self.storages.len().to_string().into());
+                let key = self.graph.push(Node::Str(key));
                 let built = Built {
                     key,
                     dtype,

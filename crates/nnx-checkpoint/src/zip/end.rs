@@ -7,6 +7,8 @@ use crate::error::{Error, Result};
 const END_BYTES: usize = 22;
 /// Bytes of the longest comment.
 const COMMENT_BYTES: usize = 65_535;
+/// Bytes of a 64-bit end record without extensions.
+const END_64_BYTES: u64 = 56;
 /// Bytes of the locator.
 const LOCATOR_BYTES: u64 = 20;
 
@@ -127,14 +129,8 @@ fn long_form(bytes: &[u8], at: u64) -> Result<Option<(Directory, u64)>> {
     }
 
     let mut fields = Fields::new(bytes, record, "64-bit end record");
-    fields.signature(END_64)?;
-    let rest = fields.u64()?;
-    if fields.position().checked_add(rest) != Some(locator) {
-        return Err(Error::malformed(format!(
-            "expected the 64-bit end record of {rest} bytes to end at its locator, {locator:#x}"
-        ))
-        .at(record));
-    }
+    reaches(&mut fields, locator)
+        .map_err(|error| shifted(bytes, record, locator).unwrap_or(error))?;
     let _versions = fields.u32()?;
     let (disk, directory_disk) = (fields.u32()?, fields.u32()?);
     let (entries_here, entries) = (fields.u64()?, fields.u64()?);
@@ -150,6 +146,37 @@ fn long_form(bytes: &[u8], at: u64) -> Result<Option<(Directory, u64)>> {
         },
         record,
     )))
+}
+
+/// Begins to read the 64-bit end record, which must end where its locator begins.
+fn reaches(fields: &mut Fields<'_>, locator: u64) -> Result<()> {
+    let at = fields.position();
+    fields.signature(END_64)?;
+    let rest = fields.u64()?;
+    if fields.position().checked_add(rest) == Some(locator) {
+        return Ok(());
+    }
+    Err(Error::malformed(format!(
+        "expected the 64-bit end record of {rest} bytes to end at its locator, {locator:#x}"
+    ))
+    .at(at))
+}
+
+/// The error of an archive whose offsets are wrong because something was put in front of it: the
+/// 64-bit end record is where it usually is, directly in front of its locator.
+fn shifted(bytes: &[u8], stated: u64, locator: u64) -> Option<Error> {
+    let usual = locator.checked_sub(END_64_BYTES)?;
+    let extra = usual.checked_sub(stated).filter(|extra| *extra > 0)?;
+    Fields::new(bytes, usual, "64-bit end record")
+        .signature(END_64)
+        .ok()?;
+    Some(
+        Error::malformed(format!(
+            "expected the 64-bit end record at {stated:#x}, found it at {usual:#x}; {extra} bytes \
+             that do not belong to the archive may stand in front of it"
+        ))
+        .at(usual),
+    )
 }
 
 /// The central directory must end where the end records begin, and begin with an entry.

@@ -16,18 +16,31 @@ pub fn float_repr(float: f64) -> String {
     if float.is_infinite() {
         return if float > 0.0 { "inf" } else { "-inf" }.to_owned();
     }
-    let (mantissa, exponent) = split(&format!("{float:e}"));
-    if (-4..16).contains(&exponent) {
-        // `{:?}` keeps a `.0` and uses the same shortest digits, but switches to an exponent at
-        // other places than Python does.
-        let text = format!("{float}");
-        if text.contains('.') {
-            text
-        } else {
-            format!("{text}.0")
-        }
+    let (mantissa, exponent) = shortest(float);
+    if !(-4..16).contains(&exponent) {
+        return format!("{mantissa}{}", exponent_text(exponent));
+    }
+    // As many digits after the dot as the mantissa has beyond the exponent, and at least one.
+    let digits = mantissa.chars().filter(char::is_ascii_digit).count();
+    let decimals = i32::try_from(digits).unwrap_or(i32::MAX) - 1 - exponent;
+    let decimals = usize::try_from(decimals).unwrap_or_default().max(1);
+    format!("{float:.decimals$}")
+}
+
+/// The shortest mantissa that reads back as the same float, and its decimal exponent.
+fn shortest(float: f64) -> (String, i32) {
+    let text = format!("{float:e}");
+    let (mantissa, exponent) = split(&text);
+    // Where two mantissas of this length are equally near, Rust takes the upper one and Python the
+    // even one, as rounding to this length does.
+    let decimals = mantissa
+        .split_once('.')
+        .map_or(0, |(_, decimals)| decimals.len());
+    let rounded = format!("{float:.decimals$e}");
+    if rounded.parse() == Ok(float) {
+        split(&rounded)
     } else {
-        format!("{mantissa}{}", exponent_text(exponent))
+        (mantissa, exponent)
     }
 }
 

@@ -26,16 +26,18 @@ use crate::{Error, ErrorKind, Result, Value};
 pub fn literal_eval(text: &str) -> Result<Value> {
     let mut reader = Reader {
         text,
-        offset: text.len() - text.trim_start_matches([' ', '\t']).len(),
-        // Python ends a line where no bracket is open.
+        offset: 0,
         open: 0,
     };
+    if let Some(offset) = text.find('\0') {
+        reader.offset = offset;
+        return Err(reader.unexpected("no NUL"));
+    }
+    reader.skip_blank_lines()?;
     let value = reader.sequence_or_value()?;
-    let rest = reader.rest();
-    reader.offset += rest.len()
-        - rest
-            .trim_start_matches([' ', '\t', '\n', '\r', '\u{c}'])
-            .len();
+    // Nothing can follow any more, so that the ends of lines are spaces, too.
+    reader.open += 1;
+    reader.skip_space();
     match reader.peek() {
         None => Ok(value),
         Some(_) => Err(reader.unexpected("the end")),
@@ -92,15 +94,42 @@ impl<'a> Reader<'a> {
         })
     }
 
+    /// Skips spaces and comments, and the ends of lines where a bracket is open.
     pub(super) fn skip_space(&mut self) {
-        let newlines_count = self.open == 0;
-        let rest = self.rest();
-        let space = |c| match c {
-            ' ' | '\t' | '\u{c}' => true,
-            '\n' | '\r' => !newlines_count,
-            _ => false,
-        };
-        self.offset += rest.len() - rest.trim_start_matches(space).len();
+        loop {
+            let rest = self.rest();
+            let space = |c| match c {
+                ' ' | '\t' | '\u{c}' => true,
+                '\n' | '\r' => self.open > 0,
+                _ => false,
+            };
+            self.offset += rest.len() - rest.trim_start_matches(space).len();
+            if self.peek() != Some('#') {
+                return;
+            }
+            let rest = self.rest();
+            self.offset += rest.find(['\n', '\r']).unwrap_or(rest.len());
+            if self.open == 0 {
+                return;
+            }
+        }
+    }
+
+    /// Skips what may stand before an expression: spaces on the first line, or whole lines of
+    /// spaces and comments, after which Python takes spaces for a wrong indentation.
+    fn skip_blank_lines(&mut self) -> Result<()> {
+        let mut start = self.offset;
+        self.skip_space();
+        while matches!(self.peek(), Some('\n' | '\r')) {
+            self.offset += 1;
+            start = self.offset;
+            self.skip_space();
+        }
+        if start > 0 && self.offset > start {
+            self.offset = start;
+            return Err(self.unexpected("an expression without indentation"));
+        }
+        Ok(())
     }
 
     /// What stands outside of all brackets: a value, or a tuple that has no parentheses.
@@ -138,8 +167,8 @@ impl<'a> Reader<'a> {
                 self.skip_space();
                 match self.peek() {
                     Some('0'..='9' | '.') => self.number(negative),
-                    Some('+' | '-') => Err(self.not_a_literal("a second sign")),
-                    _ => Err(self.unexpected("a number")),
+                    Some('(') => self.number_in_parentheses(negative),
+                    _ => Err(self.not_a_literal("a sign before what is no number")),
                 }
             }
             Some(c) if c == '_' || c.is_alphabetic() => self.name(),
@@ -200,6 +229,16 @@ impl<'a> Reader<'a> {
                 items.extend(last);
                 Ok(Value::Tuple(items))
             }
+        }
+    }
+
+    /// A number after a sign; it can be in parentheses, but it cannot have a second sign.
+    fn number_in_parentheses(&mut self, negative: bool) -> Result<Value> {
+        let inner = self.rest().trim_start_matches(['(', ' ']);
+        match (inner.starts_with(['+', '-']), self.bracket("(", ")")?) {
+            (false, Value::Int(int)) => Ok(Value::Int(if negative { -int } else { int })),
+            (false, Value::Float(float)) => Ok(Value::Float(if negative { -float } else { float })),
+            _ => Err(self.not_a_literal("a sign before what is no number")),
         }
     }
 

@@ -1,0 +1,75 @@
+use super::*;
+
+#[track_caller]
+fn check(head_hex: &str, expected: Option<Format>) {
+    let (pairs, rest) = head_hex.as_bytes().as_chunks::<2>();
+    assert!(rest.is_empty());
+    let head: Vec<u8> = pairs
+        .iter()
+        .map(|pair| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16).unwrap())
+        .collect();
+    assert_eq!(sniff(&head), expected);
+}
+
+/// The first nine bytes of the sniffing fixtures, which is as far as NNx looks.
+#[test]
+fn nine_bytes_lead_to_the_loader_of_nnx() {
+    check("504b03040000080800", Some(Format::TorchZip));
+    check("504b0304", Some(Format::TorchZip));
+    check("504b03040000000000", Some(Format::TorchZip));
+    check("40030000000000007b", Some(Format::SafeTensors));
+    check("00000000000100007b", Some(Format::SafeTensors));
+    check("02000000000000007b", Some(Format::SafeTensors));
+    // A header's length that begins like a pickle.
+    check("80030000000000007b", Some(Format::SafeTensors));
+    check("80000000000000007b", Some(Format::SafeTensors));
+    check("80", Some(Format::Pickle));
+    check("80027d710058010000", Some(Format::Pickle));
+    check("8002636e6e782e6e6e", Some(Format::Pickle));
+    check("8004950a0000000000", Some(Format::Pickle));
+    // Nothing that NNx knows: its safetensors loader is to say so.
+    check("", None);
+    check("50", None);
+    check("0000000000000000", None);
+    check("000000000000000000", None);
+    check("410300000000000020", None);
+    check("68656c6c6f20776f72", None);
+    check("6a756e6b504b030400", None);
+    check("504b05060000000000", Some(Format::EmptyZip));
+}
+
+#[test]
+fn the_magic_of_the_legacy_container_is_told_from_other_pickles() {
+    check("80028a0a6cfc9c46f9206aa850192e", Some(Format::TorchLegacy));
+    check(
+        "80038a0a6cfc9c46f9206aa850192e80",
+        Some(Format::TorchLegacy),
+    );
+    // Protocol 4 puts it into a frame.
+    check(
+        "8004950d000000000000008a0a6cfc9c46f9206aa850192e",
+        Some(Format::TorchLegacy),
+    );
+    check("80028a0a6cfc9c46f9206aa850182e", Some(Format::Pickle));
+    check("80028a0a6cfc9c46f9", Some(Format::Pickle));
+}
+
+#[test]
+fn other_formats_are_named() {
+    // 123 tensors: the ninth byte is a brace, but no header is as long as `GGUF` says.
+    check("47475546030000007b00000000000000", Some(Format::Gguf));
+    check("894844460d0a1a0a", Some(Format::Hdf5));
+    check("934e554d5059010076007b", Some(Format::Npy));
+    assert_eq!(
+        sniff(b"version https://git-lfs.github.com/spec/v1\noid sha256:"),
+        Some(Format::GitLfsPointer)
+    );
+    assert_eq!(sniff(b"\n <!DOCTYPE HTML><html>"), Some(Format::Html));
+    assert_eq!(sniff(b"<HTML lang=en>"), Some(Format::Html));
+    assert_eq!(sniff(b"<htm"), None);
+    let mut tar = [0; SNIFF_BYTES];
+    tar[..8].copy_from_slice(b"storages");
+    tar[257..262].copy_from_slice(b"ustar");
+    assert_eq!(sniff(&tar), Some(Format::Tar));
+    assert_eq!(sniff(&tar[..261]), None);
+}
