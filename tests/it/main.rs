@@ -1,9 +1,16 @@
 //! Tests across crates, over what the real library wrote.
 
-#![allow(clippy::cast_possible_truncation, reason = "test data is small")]
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test reports by panicking, and prints how many cases it judged"
+)]
 
 mod checkpoints;
 mod damaged;
+mod forward_corpus;
 mod params;
 mod sniff;
 mod torch_bytes;

@@ -1,12 +1,12 @@
 //! Judges the parameters against what the real library printed, for both of its versions.
 
-use nnx_params::python_text::{json_loads, repr};
+use nnx_params::python_text::{json_dumps, json_loads, repr};
 use nnx_params::{
     Activations, Checkpoints, Devices, Losses, NNCheckpointTransform, NNConvParams,
-    NNEvaluationDataPoint, NNMoEParams, NNModelParams, NNOptimParams, NNParamGroupSpec, NNParams,
-    NNSchedulerParams, NNTrainParams, NNTrainerParams, NNTransformerParams, NNViTParams, NetParams,
-    Nets, Optims, Result, RunIdentity, Schedulers, State, Value, run_id, validate_run_id,
-    validate_salt,
+    NNEvaluationDataPoint, NNIterationDataPoint, NNMoEParams, NNModelParams, NNOptimParams,
+    NNParamGroupSpec, NNParams, NNSchedulerParams, NNTrainParams, NNTrainerParams,
+    NNTransformerParams, NNViTParams, NetParams, Nets, Optims, Result, RunIdentity, Schedulers,
+    State, Value, run_id, validate_run_id, validate_salt,
 };
 
 const NEW: &str = "nnx-0.4.1";
@@ -516,4 +516,57 @@ fn mean_of() {
         judged += 1;
     }
     report(NEW, "mean_of", judged, "");
+}
+
+/// What the sidecars of the checkpoints say of the parameters that the checkpoints hold.
+#[test]
+fn checkpoint_states() {
+    for version in [NEW, OLD] {
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures");
+        let folder = format!("{root}/{version}/checkpoints");
+        let mut judged = 0;
+        for entry in std::fs::read_dir(&folder).expect(&folder) {
+            let path = entry.expect(&folder).path();
+            if path.extension().is_none_or(|extension| extension != "json") {
+                continue;
+            }
+            let desc = path.display().to_string();
+            let text_of_file = std::fs::read_to_string(&path).expect(&desc);
+            let sidecar = decode(&json_loads(&text_of_file).expect(&desc));
+            let case = sidecar.as_map().expect(&desc);
+            if let Some(state) = case.get("net_params_state").and_then(Value::as_map) {
+                let net = NetParams::resolve_from_state(state).expect(&desc);
+                assert_eq!(net.class(), text(case, "net_params_class"), "{desc}");
+                assert_eq!(&net.state(), state, "{desc}");
+                let fields = map(case, "net_params_fields");
+                let net = NetParams::from_fields(net.class(), fields).expect(&desc);
+                assert_eq!(&net.state(), state, "{desc}");
+                judged += 1;
+            }
+            if let Some(state) = case.get("model_params_state").and_then(Value::as_map) {
+                let model = NNModelParams::from_state(state).expect(&desc);
+                assert_eq!(&model.full_state().expect(&desc), state, "{desc}");
+                judged += 1;
+            }
+            if let Some(state) = case.get("idp_state").and_then(Value::as_map) {
+                let idp = NNIterationDataPoint::from_state(state).expect(&desc);
+                assert_eq!(&idp.full_state(), state, "{desc}");
+                assert_eq!(
+                    json_dumps(&idp.state().into()),
+                    text(case, "idp_json"),
+                    "{desc}"
+                );
+                judged += 1;
+            }
+            let transforms = case.get("transforms").and_then(Value::as_items);
+            for state in transforms.into_iter().flatten() {
+                let state = state.as_map().expect(&desc);
+                let transform = NNCheckpointTransform::from_state(state).expect(&desc);
+                assert_eq!(&transform.state(), state, "{desc}");
+                judged += 1;
+            }
+        }
+        assert_ne!(judged, 0, "{version}: no sidecar was judged");
+        println!("{version}/checkpoints/*.json: {judged} states judged");
+    }
 }

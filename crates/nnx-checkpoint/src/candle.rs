@@ -161,10 +161,7 @@ mod tests {
         let storage = Bytes::new((0_u8..6).collect::<Vec<_>>());
         let view = Tensor::view(storage, Dtype::UInt8, 0, &[3, 2], &[1, 3]).unwrap();
         let candle = candle_core::Tensor::try_from(&view).unwrap();
-        assert_eq!(
-            candle.to_vec2::<u8>().unwrap(),
-            [[0, 3], [1, 4], [2, 5]]
-        );
+        assert_eq!(candle.to_vec2::<u8>().unwrap(), [[0, 3], [1, 4], [2, 5]]);
     }
 
     #[test]
@@ -177,12 +174,20 @@ mod tests {
         assert_eq!(*turned.to_bytes().unwrap(), [1, 4, 2, 5]);
         let tail = candle_core::Tensor::arange(0_i64, 6, &Device::Cpu).unwrap();
         let tail = Tensor::try_from(&tail.narrow(0, 4, 2).unwrap()).unwrap();
-        assert_eq!(*tail.to_bytes().unwrap(), [4, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(
+            *tail.to_bytes().unwrap(),
+            [4, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0]
+        );
     }
 
     #[test]
     fn a_dtype_that_candle_lacks_is_named() {
-        for dtype in [Dtype::Bool, Dtype::UInt16, Dtype::Complex64, Dtype::Float8E5M2] {
+        for dtype in [
+            Dtype::Bool,
+            Dtype::UInt16,
+            Dtype::Complex64,
+            Dtype::Float8E5M2,
+        ] {
             let tensor = Tensor::from_bytes(dtype, &[1], vec![0; dtype.size()]).unwrap();
             let error = candle_core::Tensor::try_from(&tensor).unwrap_err();
             assert!(matches!(error.kind(), crate::ErrorKind::Unsupported { .. }));

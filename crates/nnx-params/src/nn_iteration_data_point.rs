@@ -219,3 +219,6 @@ impl NNIterationDataPoint {
         self
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -77,8 +77,9 @@ impl NNModelParams {
         if let Some(value) = fields.given("mixed_precision") {
             builder = builder.mixed_precision(value.truth());
         }
-        builder = builder.task(fields.optional("task", |value| {
-            TaskSpec::from_state(fields::mapping(Self::CLASS, "task", value)?)
+        builder = builder.task(fields.optional("task", |value| match value {
+            Value::Map(state) => TaskSpec::from_state(state),
+            _ => Err(Error::invalid(Self::CLASS, "task", "a mapping", value)),
         })?);
         builder = builder.precision(fields.optional("precision", |value| {
             PrecisionPolicy::from_state(fields::mapping(Self::CLASS, "precision", value)?)
@@ -269,3 +270,6 @@ impl NNModelParamsBuilder {
         Ok(params)
     }
 }
+
+#[cfg(test)]
+mod tests;

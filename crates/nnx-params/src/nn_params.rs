@@ -370,3 +370,6 @@ fn per_layer<T>(
         .collect::<Result<_>>()
         .map(Some)
 }
+
+#[cfg(test)]
+mod tests;

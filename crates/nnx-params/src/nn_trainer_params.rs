@@ -275,3 +275,6 @@ impl NNTrainerParamsBuilder {
         NNTrainerParams::from_fields(&self.fields)
     }
 }
+
+#[cfg(test)]
+mod tests;

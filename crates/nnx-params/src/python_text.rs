@@ -1,6 +1,6 @@
 //! The texts that Python writes states as: `repr`, JSON, YAML floats and literals.
 //!
-//! Run ids are hashes of [`repr`] texts, checkpoints hold [`json_dumps`] texts, and some fields of
+//! Run ids are hashes of [`repr`](fn@repr) texts, checkpoints hold [`json_dumps`] texts, and some fields of
 //! a state are [`literal_eval`] texts, so each is reproduced to the character.
 
 mod float;

@@ -185,3 +185,6 @@ pub fn validate_salt(salt: &Value) -> Result<()> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -84,3 +84,31 @@ fn pairwise_sum(values: &[f64]) -> f64 {
     };
     rest.iter().fold(sum, |sum, value| sum + value)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(count: u32, mean: f64) {
+        let points: Vec<_> = (0..count)
+            .map(|i| NNEvaluationDataPoint::default().with_loss(1.0 / f64::from(i + 3)))
+            .collect();
+        let of_all = NNEvaluationDataPoint::mean_of(&points).unwrap();
+        assert_eq!(of_all.loss(), Some(Number::Float(mean)));
+        assert_eq!(of_all.error(), None);
+    }
+
+    /// The means are NumPy's of `[1 / (i + 3) for i in range(n)]`; from 9 values on, adding them up
+    /// one by one gives others.
+    #[test]
+    fn rounds_as_numpy_does() {
+        check(7, 0.18985260770975057);
+        check(9, 0.16887526054192717);
+        check(31, 0.08350962018514678);
+        check(130, 0.030490774489446103);
+        check(300, 0.01596432465904621);
+        check(1000, 0.0059874678655413615);
+        assert!(NNEvaluationDataPoint::mean_of(&[]).is_err());
+    }
+}
