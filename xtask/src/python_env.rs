@@ -55,8 +55,13 @@ pub(crate) const LIBRARIES: &[Library] = &[
 /// Stands in the environment's folder from before the first download until all is installed.
 const UNFINISHED: &str = "nnx-install-unfinished";
 
-/// Imports everything that a round trip needs and says which versions these are.
-const PROBE: &str = "import nnx, torch, safetensors, huggingface_hub
+/// Imports NNx in earnest and says which release it is.
+const NNX_VERSION: &str = "import nnx
+from importlib.metadata import version
+print(version('thekaveh-nnx'))";
+
+/// Imports everything that is installed on purpose and says which versions these are.
+const ALL_VERSIONS: &str = "import nnx, torch, safetensors, huggingface_hub
 from importlib.metadata import version
 print(version('thekaveh-nnx'), version('torch').split('+')[0])";
 
@@ -95,7 +100,7 @@ pub(crate) fn ensure(library: &Library, folder: Option<PathBuf>) -> Result<PathB
     };
     let python = interpreter(&folder);
     match state_of(&folder)? {
-        State::Finished => match probe(&python, library) {
+        State::Finished => match is_complete(&python, library) {
             Ok(()) => return Ok(python),
             Err(why) => eprintln!("{}: made anew, {why}", folder.display()),
         },
@@ -103,7 +108,7 @@ pub(crate) fn ensure(library: &Library, folder: Option<PathBuf>) -> Result<PathB
         State::Absent => {}
     }
     install(library, &folder)?;
-    probe(&python, library)?;
+    is_complete(&python, library)?;
     Ok(python)
 }
 
@@ -173,14 +178,24 @@ fn aside(command: &mut Command) -> Result<()> {
     }
 }
 
-/// Imports the release in earnest.
+/// Checks that an interpreter has the release, whatever else it has.
 ///
 /// # Errors
-/// When an import fails or the versions are others.
-pub(crate) fn probe(python: &Path, library: &Library) -> Result<()> {
+/// When NNx cannot be imported there or is another release.
+pub(crate) fn has(python: &Path, library: &Library) -> Result<()> {
+    probe(python, NNX_VERSION, library.version)
+}
+
+/// Checks that an interpreter has all that [`install`] installs.
+fn is_complete(python: &Path, library: &Library) -> Result<()> {
     let expected = format!("{} {TORCH}", library.version);
+    probe(python, ALL_VERSIONS, &expected)
+}
+
+/// Runs a few lines of Python that print versions.
+fn probe(python: &Path, lines: &str, expected: &str) -> Result<()> {
     let done = Command::new(python)
-        .args(["-I", "-c", PROBE])
+        .args(["-I", "-c", lines])
         .stdin(Stdio::null())
         .output()
         .map_err(|error| format!("cannot run `{}`: {error}", python.display()))?;
@@ -190,12 +205,12 @@ pub(crate) fn probe(python: &Path, library: &Library) -> Result<()> {
         return Err(format!("{} cannot import NNx: {last}", python.display()).into());
     }
     let found = String::from_utf8_lossy(&done.stdout);
-    match found.trim() == expected {
+    let found = found.trim();
+    match found == expected {
         true => Ok(()),
         false => Err(format!(
-            "{} has NNx and torch `{}`, expected `{expected}`",
-            python.display(),
-            found.trim()
+            "{}: expected the versions `{expected}`, found `{found}`",
+            python.display()
         )
         .into()),
     }

@@ -68,7 +68,7 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
         .section("the documented example: built; written, opened and run again");
     trip.example()?;
     if let Some(interpreter) = python {
-        python_env::probe(&interpreter, library)?;
+        python_env::has(&interpreter, library)?;
         let python = Python::new(&interpreter, folder.path())?;
         let outcomes = fixtures::cross_read(&fixtures, library.version)?;
         trip.table.section(&format!(
