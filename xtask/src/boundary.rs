@@ -1,0 +1,95 @@
+//! `cargo xtask boundary`: what `docs/architecture.md` promises, checked.
+
+mod arrows;
+mod source;
+mod tree;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use crate::workspace::{self, cargo, output};
+use crate::{Arguments, Result};
+
+/// A broken rule and where.
+#[derive(Debug, PartialEq)]
+struct Violation {
+    place: String,
+    rule: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.rule)
+    }
+}
+
+/// The crate that must stay light.
+const LIGHT_CRATE: &str = "nnx-checkpoint";
+
+pub(crate) fn run(arguments: Arguments) -> Result<()> {
+    arguments.finish()?;
+    let mut violations = arrows::check(&workspace::packages()?);
+    for defaults in [true, false] {
+        violations.extend(tree::check(LIGHT_CRATE, &normal_tree(defaults)?, defaults));
+    }
+    let root = workspace::root();
+    let files = rust_files(&root)?;
+    for file in &files {
+        let text = std::fs::read_to_string(root.join(file))?;
+        violations.extend(source::check(&forward_slashes(file), &text));
+    }
+    for violation in &violations {
+        println!("{violation}");
+    }
+    match violations.len() {
+        0 => {
+            println!(
+                "boundary: the rules hold in {} source files and the manifests",
+                files.len()
+            );
+            Ok(())
+        }
+        count => Err(format!("{count} broken rules").into()),
+    }
+}
+
+/// The packages that the light crate builds with, on any target.
+fn normal_tree(default_features: bool) -> Result<String> {
+    let mut command = cargo();
+    command.args(["tree", "--edges=normal", "--target=all", "--prefix=none"]);
+    command.args(["--format={p}", "--package", LIGHT_CRATE]);
+    if !default_features {
+        command.arg("--no-default-features");
+    }
+    output(&mut command)
+}
+
+/// Every Rust file below the root, as a path from there; build outputs and hidden folders left out.
+fn rust_files(root: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    let mut folders = vec![PathBuf::new()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(root.join(&folder))? {
+            let entry = entry?;
+            let name = entry.file_name();
+            let path = folder.join(&name);
+            if entry.file_type()?.is_dir() {
+                let hidden = name.to_string_lossy().starts_with('.');
+                // Cargo tags its target folders, whatever they are called.
+                let built = root.join(&path).join("CACHEDIR.TAG").exists();
+                if !hidden && !built {
+                    folders.push(path);
+                }
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn forward_slashes(path: &Path) -> String {
+    let parts: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
+    parts.join("/")
+}

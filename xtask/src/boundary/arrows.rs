@@ -1,0 +1,93 @@
+//! Which crate may depend on which: the arrows of `docs/architecture.md`.
+
+use super::Violation;
+use crate::workspace::Package;
+
+/// Each published crate and the members that it may name, in any dependency table: a
+/// dev-dependency that points back would make the crates impossible to publish in order.
+const ARROWS: &[(&str, &[&str])] = &[
+    ("nnx-params", &[]),
+    ("nnx-checkpoint", &["nnx-params"]),
+    ("nnx-net", &["nnx-params", "nnx-checkpoint"]),
+];
+
+pub(super) fn check(packages: &[Package]) -> Vec<Violation> {
+    let members: Vec<&str> = packages.iter().map(|package| &*package.name).collect();
+    let published = packages.iter().filter(|package| package.is_published());
+    let edges = published.map(|package| {
+        let dependencies = package.dependencies.iter();
+        let names = dependencies.map(|dependency| &*dependency.name);
+        let names = names.filter(|name| members.contains(name)).collect();
+        (&*package.name, names)
+    });
+    check_edges(&edges.collect::<Vec<(&str, Vec<&str>)>>())
+}
+
+fn check_edges(edges: &[(&str, Vec<&str>)]) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    for (from, names) in edges {
+        let place = format!("crates/{from}/Cargo.toml");
+        let Some((_, allowed)) = ARROWS.iter().find(|(name, _)| name == from) else {
+            violations.push(Violation {
+                place,
+                rule: "a published crate has its arrows in xtask/src/boundary/arrows.rs".into(),
+            });
+            continue;
+        };
+        for name in names.iter().filter(|name| !allowed.contains(name)) {
+            violations.push(Violation {
+                place: place.clone(),
+                rule: format!(
+                    "`{from}` may depend on {allowed:?} of the workspace, not on `{name}`"
+                ),
+            });
+        }
+    }
+    violations
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(edges: &[(&str, Vec<&str>)], expected: &[&str]) {
+        let violations = check_edges(edges);
+        assert_eq!(violations.len(), expected.len(), "{violations:?}");
+        for (violation, part) in violations.iter().zip(expected) {
+            assert!(violation.to_string().contains(part), "{violation}");
+        }
+    }
+
+    #[test]
+    fn the_arrows_as_they_are() {
+        check(
+            &[
+                ("nnx-params", vec![]),
+                ("nnx-checkpoint", vec!["nnx-params"]),
+                ("nnx-net", vec!["nnx-checkpoint", "nnx-params"]),
+            ],
+            &[],
+        );
+    }
+
+    #[test]
+    fn nothing_points_back() {
+        check(
+            &[("nnx-params", vec!["nnx-checkpoint"])],
+            &["crates/nnx-params/Cargo.toml: `nnx-params` may depend on []"],
+        );
+        check(
+            &[("nnx-checkpoint", vec!["nnx-params", "nnx-net", "xtask"])],
+            &["not on `nnx-net`", "not on `xtask`"],
+        );
+    }
+
+    #[test]
+    fn a_new_crate_must_be_drawn() {
+        check(
+            &[("nnx-new", vec![])],
+            &["crates/nnx-new/Cargo.toml: a published"],
+        );
+    }
+}

@@ -1,0 +1,74 @@
+//! The project's chores: `cargo xtask <task>`.
+
+#![expect(
+    clippy::print_stderr,
+    clippy::print_stdout,
+    reason = "a task's result is what it prints"
+)]
+
+mod arguments;
+mod boundary;
+mod ci;
+mod python_env;
+mod roundtrip;
+mod workspace;
+
+use std::error::Error;
+use std::process::ExitCode;
+
+use arguments::Arguments;
+
+/// What a task answers with; the text of the error is all that a caller needs.
+type Result<T, E = Box<dyn Error>> = std::result::Result<T, E>;
+
+type Task = fn(Arguments) -> Result<()>;
+
+/// Every task: its name, the function behind it, and one line of help.
+const TASKS: &[(&str, Task, &str)] = &[
+    (
+        "boundary",
+        boundary::run,
+        "check what the crates may depend on, name and contain",
+    ),
+    (
+        "ci",
+        ci::run,
+        "everything that a submission must pass [--allow-dirty]",
+    ),
+    (
+        "python-env",
+        python_env::run,
+        "make or find a Python with the real NNx, print its path [DIR] [--library VERSION]",
+    ),
+    (
+        "roundtrip",
+        roundtrip::run,
+        "real checkpoints in both directions [--python PATH] [--library VERSION] [--seed N]",
+    ),
+];
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let Some(name) = arguments.next() else {
+        print!("{}", help());
+        return ExitCode::SUCCESS;
+    };
+    let Some((_, task, _)) = TASKS.iter().find(|(task, ..)| *task == name) else {
+        eprint!("there is no task `{name}`\n\n{}", help());
+        return ExitCode::from(2);
+    };
+    match task(Arguments::new(arguments)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{name}: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn help() -> String {
+    let lines = TASKS
+        .iter()
+        .map(|(name, _, help)| format!("  {name:<12} {help}\n"));
+    format!("cargo xtask <task>\n\n{}", lines.collect::<String>())
+}

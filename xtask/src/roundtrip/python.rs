@@ -1,0 +1,133 @@
+//! The other half of a round trip: the real NNx in a Python of its own.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use nnx_params::{State, Value, python_text};
+
+use super::facts::{Facts, Input};
+use super::json;
+use crate::Result;
+use crate::workspace::line_of;
+
+/// What runs there; it judges nothing.
+const SCRIPT: &str = include_str!("../../python/roundtrip.py");
+
+/// An interpreter with NNx, and a folder for what is exchanged with it.
+#[derive(Debug)]
+pub(super) struct Python<'a> {
+    interpreter: &'a Path,
+    folder: &'a Path,
+}
+
+/// A file that NNx is to open.
+#[derive(Clone, Debug)]
+pub(super) struct Question {
+    pub(super) name: String,
+    pub(super) path: PathBuf,
+    pub(super) input: Input,
+}
+
+/// What NNx found in a file, or why it found nothing.
+pub(super) type Found = Result<Facts, String>;
+
+impl<'a> Python<'a> {
+    /// # Errors
+    /// When the folder cannot be written to.
+    pub(super) fn new(interpreter: &'a Path, folder: &'a Path) -> Result<Self> {
+        std::fs::write(folder.join("roundtrip.py"), SCRIPT)?;
+        Ok(Self {
+            interpreter,
+            folder,
+        })
+    }
+
+    /// What NNx finds in each file, in the order asked.
+    ///
+    /// # Errors
+    /// When Python fails as a whole or answers with another number of files.
+    pub(super) fn describe(&self, questions: &[Question]) -> Result<Vec<Found>> {
+        let manifest = self.folder.join("manifest.json");
+        let all = questions.iter().map(Question::to_value).collect();
+        std::fs::write(&manifest, python_text::json_dumps(&Value::List(all)))?;
+        let report = self.run(&["describe".as_ref(), &manifest])?;
+        let found: Vec<Found> = report
+            .iter()
+            .map(Facts::from_report)
+            .collect::<Result<_>>()?;
+        match found.len() == questions.len() {
+            true => Ok(found),
+            false => {
+                Err(format!("asked for {} files, got {}", questions.len(), found.len()).into())
+            }
+        }
+    }
+
+    /// Has NNx write random models, and gives what it says about them.
+    ///
+    /// # Errors
+    /// When Python fails.
+    pub(super) fn write(&self, seed: u32) -> Result<Vec<(Question, Found)>> {
+        let folder = self.folder.join("python");
+        std::fs::create_dir_all(&folder)?;
+        let report = self.run(&["write".as_ref(), &folder, seed.to_string().as_ref()])?;
+        let written = |entry: &Value| {
+            let found = Facts::from_report(entry)?;
+            let input =
+                json::field(entry, "forward").and_then(|forward| json::field(forward, "input"))?;
+            let path = PathBuf::from(json::text(entry, "file")?);
+            let name = path
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
+            let input = Input::from_value(input)?;
+            Ok((Question { name, path, input }, found))
+        };
+        report.iter().map(written).collect()
+    }
+
+    /// Runs the script and reads its report.
+    fn run(&self, words: &[&Path]) -> Result<Vec<Value>> {
+        let report = self.folder.join("report.json");
+        let mut command = Command::new(self.interpreter);
+        // Isolated: neither the user's variables nor other folders have a say in what is imported.
+        command
+            .arg("-I")
+            .arg(self.folder.join("roundtrip.py"))
+            .args(words)
+            .arg(&report);
+        let status = command
+            .stdin(Stdio::null())
+            .status()
+            .map_err(|error| format!("cannot run `{}`: {error}", line_of(&command)))?;
+        if !status.success() {
+            return Err(format!("`{}` failed: {status}", line_of(&command)).into());
+        }
+        match python_text::json_loads(&std::fs::read_to_string(report)?)? {
+            Value::List(entries) => Ok(entries),
+            _ => Err("the report is no list".into()),
+        }
+    }
+}
+
+impl Question {
+    fn to_value(&self) -> Value {
+        let sizes = self.input.shape.iter().map(|&size| Value::from(size));
+        let data = self.input.data.iter().map(|&value| Value::Float(value));
+        let input: State = [
+            ("shape", Value::List(sizes.collect())),
+            ("data", Value::List(data.collect())),
+        ]
+        .into_iter()
+        .collect();
+        let question: State = [
+            ("name", Value::Str(self.name.clone())),
+            ("file", Value::Str(self.path.to_string_lossy().into_owned())),
+            ("input", Value::Map(input)),
+        ]
+        .into_iter()
+        .collect();
+        Value::Map(question)
+    }
+}

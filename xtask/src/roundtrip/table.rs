@@ -1,0 +1,153 @@
+//! The table of a round trip: a line a case, its differences below it.
+
+use std::fmt::Display;
+
+use super::compare::{Form, Outputs, compare, distance, not_replayed};
+use super::facts::{Facts, Forward};
+
+/// Counts what it prints.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    cases: usize,
+    differing: usize,
+    refused: usize,
+    not_run: usize,
+}
+
+/// The result of one case.
+#[derive(Debug, Default)]
+pub(super) struct Case {
+    tensors: usize,
+    output: Output,
+    pub(super) differences: Vec<String>,
+}
+
+/// What became of a forward pass, or of a write.
+#[derive(Debug, Default)]
+enum Output {
+    /// There was none.
+    #[default]
+    None,
+    /// There was no other to compare it with.
+    Alone,
+    /// The same bits.
+    Exact,
+    /// At most that far apart.
+    Within(f64),
+    /// Refused for this reason, as the real NNx does.
+    Refused(String),
+    /// One side does not replay the model's transforms.
+    NotReplayed,
+}
+
+impl Case {
+    /// What was expected against what was found.
+    pub(super) fn of(expected: &Facts, found: &Facts, form: Form, outputs: Outputs) -> Self {
+        let output = match (&expected.forward, &found.forward) {
+            _ if not_replayed(expected, found) => Output::NotReplayed,
+            (_, Some(Forward::Refused(why))) => Output::Refused(why.clone()),
+            (Some(expected), Some(found)) => match (outputs, distance(expected, found)) {
+                (Outputs::Exact, Some(0.0)) => Output::Exact,
+                (_, Some(distance)) => Output::Within(distance),
+                (_, None) => Output::None,
+            },
+            (None, Some(_)) => Output::Alone,
+            (_, None) => Output::None,
+        };
+        Self {
+            tensors: found.tensors().count(),
+            output,
+            differences: compare(expected, found, form, outputs),
+        }
+    }
+
+    /// A file that could not be read or written at all.
+    pub(super) fn failed(error: impl Display) -> Self {
+        Self {
+            differences: vec![error.to_string()],
+            ..Self::default()
+        }
+    }
+
+    /// What the real NNx refuses as well.
+    pub(super) fn refused(error: impl Display) -> Self {
+        Self {
+            output: Output::Refused(error.to_string()),
+            ..Self::default()
+        }
+    }
+}
+
+impl Table {
+    /// The table's head.
+    pub(super) fn new() -> Self {
+        println!("{:<64} {:>7}  {:<9} result", "case", "tensors", "output");
+        Self::default()
+    }
+
+    /// A heading between the lines.
+    pub(super) fn section(&self, title: &str) {
+        println!("-- {title}");
+    }
+
+    pub(super) fn line(&mut self, name: &str, case: Case) {
+        self.cases += 1;
+        let mut remark = String::new();
+        let output = match case.output {
+            Output::None => "-".into(),
+            Output::Alone => "ran".into(),
+            Output::Exact => "same bits".into(),
+            Output::Within(distance) => format!("{distance:.1e}"),
+            Output::Refused(why) => {
+                self.refused += 1;
+                // The reason may be of several lines.
+                remark = format!(
+                    " ({})",
+                    why.split_whitespace().collect::<Vec<_>>().join(" ")
+                );
+                "refused".into()
+            }
+            Output::NotReplayed => {
+                self.not_run += 1;
+                remark = " (transforms not replayed)".into();
+                "not run".into()
+            }
+        };
+        let result = if case.differences.is_empty() {
+            "ok"
+        } else {
+            "DIFFERS"
+        };
+        println!(
+            "{name:<64} {:>7}  {output:<9} {result}{remark}",
+            case.tensors
+        );
+        for difference in &case.differences {
+            println!("    {difference}");
+        }
+        self.differing += usize::from(!case.differences.is_empty());
+    }
+
+    /// Prints the verdict and says whether all was equal.
+    pub(super) fn verdict(&self) -> crate::Result<()> {
+        let Self {
+            cases,
+            differing,
+            refused,
+            not_run,
+        } = *self;
+        let mut remark = String::new();
+        if refused > 0 {
+            remark += &format!("; {refused} refused, as NNx refuses them");
+        }
+        if not_run > 0 {
+            remark += &format!("; {not_run} not run, their transforms are not replayed");
+        }
+        if differing == 0 && cases > 0 {
+            println!("roundtrip passed: {cases} cases agree{remark}");
+            return Ok(());
+        }
+        println!("roundtrip FAILED: {differing} of {cases} cases differ{remark}");
+        Err(format!("{differing} of {cases} cases differ").into())
+    }
+}

@@ -1,0 +1,98 @@
+//! The workspace as Cargo sees it.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::{collections::BTreeMap, env};
+
+use serde::Deserialize;
+
+use crate::Result;
+
+/// A member of the workspace.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Package {
+    pub(crate) name: String,
+    pub(crate) dependencies: Vec<Dependency>,
+    features: BTreeMap<String, Vec<String>>,
+    /// The registries it may go to; none given means any, an empty list means nowhere.
+    publish: Option<Vec<String>>,
+}
+
+/// One line of a manifest's dependency tables.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Dependency {
+    pub(crate) name: String,
+}
+
+/// Features that need hardware or a vendor's compiler at build time, so that no machine builds all.
+const HARDWARE_FEATURES: &[&str] = &["accelerate", "cuda", "cudnn", "metal", "mkl", "nccl"];
+
+impl Package {
+    /// Whether the package is one that users get.
+    pub(crate) fn is_published(&self) -> bool {
+        self.publish.as_ref().is_none_or(|to| !to.is_empty())
+    }
+
+    /// The features that build on every machine, as `package/feature`.
+    pub(crate) fn portable_features(&self) -> impl Iterator<Item = String> + '_ {
+        let portable = |name: &&String| !HARDWARE_FEATURES.contains(&name.as_str());
+        let names = self.features.keys().filter(portable);
+        names.map(|feature| format!("{}/{feature}", self.name))
+    }
+}
+
+/// The folder of the workspace's manifest.
+pub(crate) fn root() -> PathBuf {
+    // Cargo sets the variable for `cargo run`; the compiled-in value serves a bare start.
+    let manifest = env::var_os("CARGO_MANIFEST_DIR")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+    manifest.parent().map_or_else(PathBuf::new, PathBuf::from)
+}
+
+/// The cargo that started this task, to be run in the workspace's root.
+pub(crate) fn cargo() -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root());
+    // The variables of xtask's own package would be wrong for any other.
+    for name in ["CARGO_MANIFEST_DIR", "CARGO_PKG_NAME", "CARGO_PKG_VERSION"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// Every member, in the order of their names.
+///
+/// # Errors
+/// When cargo cannot be run or does not understand a manifest.
+pub(crate) fn packages() -> Result<Vec<Package>> {
+    #[derive(Deserialize)]
+    struct Metadata {
+        packages: Vec<Package>,
+    }
+    let text = output(cargo().args(["metadata", "--no-deps", "--format-version=1"]))?;
+    let mut packages = serde_json::from_str::<Metadata>(&text)?.packages;
+    packages.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(packages)
+}
+
+/// Runs a command to its end and gives what it printed.
+///
+/// # Errors
+/// When it cannot be started, fails, or prints something that is not UTF-8.
+pub(crate) fn output(command: &mut Command) -> Result<String> {
+    let done = command
+        .output()
+        .map_err(|error| format!("cannot run `{}`: {error}", line_of(command)))?;
+    if !done.status.success() {
+        let said = String::from_utf8_lossy(&done.stderr);
+        return Err(format!("`{}` failed: {}", line_of(command), said.trim()).into());
+    }
+    Ok(String::from_utf8(done.stdout)?)
+}
+
+/// The command as one would type it.
+pub(crate) fn line_of(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
+    words.join(" ")
+}
