@@ -19,6 +19,13 @@ pub enum Format {
     Pickle,
     /// A tar archive, as the very first versions of PyTorch wrote it.
     Tar,
+    /// A TorchScript archive: a zip archive with a program beside its tensors. [`sniff`] sees a
+    /// [`TorchZip`](Self::TorchZip); a reader that knows the entries tells them apart.
+    TorchScript,
+    /// Safetensors files with an index, never the outcome of [`sniff`].
+    ShardedSafeTensors,
+    /// Files of `torch.save` with an index, never the outcome of [`sniff`].
+    ShardedTorch,
     /// A zip archive without entries.
     EmptyZip,
     /// A GGUF model, as llama.cpp has it.
@@ -27,6 +34,12 @@ pub enum Format {
     Hdf5,
     /// A NumPy array.
     Npy,
+    /// An ONNX model.
+    Onnx,
+    /// A msgpack file, as Flax writes it.
+    Flax,
+    /// A compressed file: gzip, xz, Zstandard, bzip2 or 7z.
+    Compressed,
     /// The text that Git LFS leaves in place of a file that was not downloaded.
     GitLfsPointer,
     /// A web page, often an error message saved under the name of a model.
@@ -105,6 +118,31 @@ fn is_legacy(rest: &[u8]) -> bool {
     unframed.starts_with(MAGIC)
 }
 
+impl Format {
+    /// The format's name in `snake_case`, for scripts and for `nnx --json`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::TorchZip => "torch_zip",
+            Self::SafeTensors => "safetensors",
+            Self::TorchLegacy => "torch_legacy",
+            Self::Pickle => "pickle",
+            Self::Tar => "torch_tar",
+            Self::TorchScript => "torchscript",
+            Self::ShardedSafeTensors => "sharded_safetensors",
+            Self::ShardedTorch => "sharded_torch",
+            Self::EmptyZip => "empty_zip",
+            Self::Gguf => "gguf",
+            Self::Hdf5 => "hdf5",
+            Self::Npy => "npy",
+            Self::Onnx => "onnx",
+            Self::Flax => "flax",
+            Self::Compressed => "compressed",
+            Self::GitLfsPointer => "git_lfs_pointer",
+            Self::Html => "html",
+        }
+    }
+}
+
 impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -113,10 +151,16 @@ impl fmt::Display for Format {
             Self::TorchLegacy => "a legacy torch.save file",
             Self::Pickle => "a pickle that torch.save did not write",
             Self::Tar => "a tar archive",
+            Self::TorchScript => "a TorchScript archive",
+            Self::ShardedSafeTensors => "a sharded safetensors checkpoint",
+            Self::ShardedTorch => "a sharded PyTorch checkpoint",
             Self::EmptyZip => "a zip archive without entries",
             Self::Gguf => "a GGUF model",
             Self::Hdf5 => "an HDF5 file",
             Self::Npy => "a NumPy array",
+            Self::Onnx => "an ONNX model",
+            Self::Flax => "a Flax msgpack file",
+            Self::Compressed => "a compressed file",
             Self::GitLfsPointer => {
                 "a Git LFS pointer instead of the file; `git lfs pull` downloads it"
             }
