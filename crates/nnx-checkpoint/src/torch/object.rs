@@ -7,13 +7,14 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::opening::Opening;
 use super::slot::{Slot, Slots, StorageId};
-use super::{legacy, zip};
+use super::{bare, legacy, tar, zip};
 use crate::error::{Error, Result};
 use crate::pickle::{Graph, Node, NodeId};
 use crate::source::Source;
 use crate::zip::ZipArchive;
-use crate::{Limits, Storage};
+use crate::{Format, Limits, Storage};
 
 /// What one `torch.save` wrote: an object graph, and the storages that it refers to.
 ///
@@ -53,10 +54,21 @@ impl TorchObject {
     /// # Errors
     /// As for [`open`](Self::open).
     pub fn from_bytes(bytes: &Bytes, limits: &Limits) -> Result<Self> {
-        if bytes.starts_with(b"PK") {
-            zip::read(bytes, limits)
+        let format = if bytes.starts_with(b"PK") {
+            Format::TorchZip
         } else {
-            legacy::read(bytes, limits)
+            Format::TorchLegacy
+        };
+        Self::read_as(bytes, &mut Opening::new(format, limits, false))
+    }
+
+    /// Reads the bytes of a file whose format is that of the opening.
+    pub(crate) fn read_as(bytes: &Bytes, opening: &mut Opening) -> Result<Self> {
+        match opening.format {
+            Format::TorchZip => zip::read(bytes, opening),
+            Format::Tar => tar::read(bytes, opening),
+            Format::Pickle => bare::read(bytes, opening),
+            _ => legacy::read(bytes, None, opening),
         }
     }
 
