@@ -13,5 +13,5 @@ mod write;
 mod zip;
 
 pub use builder::TorchBuilder;
-pub use object::{PickledObject, TorchObject};
-pub use rebuild::TensorInfo;
+pub use object::{PickledObject, StorageInfo, TorchObject};
+pub use rebuild::{Layout, QuantizerInfo, SparseKind, TensorInfo};
