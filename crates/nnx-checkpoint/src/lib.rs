@@ -71,4 +71,4 @@ pub use save::save_atomic;
 pub use sniff::{Format, SNIFF_BYTES, sniff};
 pub use source::Source;
 pub use state_dict::{Mapping, Modules, StateDict, StateValue};
-pub use tensor::{Storage, Tensor, TensorClass, contiguous_strides};
+pub use tensor::{Quantizer, Storage, Tensor, TensorClass, contiguous_strides};

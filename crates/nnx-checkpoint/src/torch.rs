@@ -19,6 +19,6 @@ mod write;
 mod zip;
 
 pub use builder::TorchBuilder;
-pub use object::{PickledObject, TorchObject};
+pub use object::{PickledObject, StorageInfo, TorchObject};
 pub(crate) use opening::Opening;
-pub use rebuild::TensorInfo;
+pub use rebuild::{Layout, QuantizerInfo, SparseKind, TensorInfo};

@@ -81,7 +81,8 @@ fn storages(
     let mut ids: HashMap<String, StorageId> = HashMap::new();
     for (_, pid) in graph.persistent_ids() {
         if let Some(id) = StorageId::parse(graph, pid)? {
-            ids.insert(id.key.clone(), id);
+            // Where references differ in dtype, PyTorch counts in elements of the first.
+            ids.entry(id.key.clone()).or_insert(id);
         }
     }
     let keys_not_a_list = || {
