@@ -38,7 +38,7 @@ pub enum ErrorKind {
         found: String,
     },
     /// The file is something else that people mistake for a checkpoint, or a folder without weights.
-    #[error("the file is {what}, no checkpoint; {hint}")]
+    #[error("{what} is no checkpoint; {hint}")]
     NotACheckpoint {
         /// What it is, with its article: `a Git LFS pointer`.
         what: String,
@@ -54,6 +54,12 @@ pub enum ErrorKind {
     /// A file that the index of a sharded checkpoint names is not there.
     #[error("the index names the shard `{shard}`, which is not there; download it as well")]
     MissingShard {
+        /// The name of the file, as it stands in the index.
+        shard: String,
+    },
+    /// A file that the index of a sharded checkpoint names would lie outside the index's folder.
+    #[error("the index names the shard `{shard}`, which would lie outside its folder")]
+    PathTraversal {
         /// The name of the file, as it stands in the index.
         shard: String,
     },
@@ -110,6 +116,7 @@ impl ErrorKind {
             Self::NotACheckpoint { .. } => "not_a_checkpoint",
             Self::NameCollision { .. } => "name_collision",
             Self::MissingShard { .. } => "missing_shard",
+            Self::PathTraversal { .. } => "path_traversal",
             Self::NoSuchTensor => "no_such_tensor",
             Self::Malformed { .. } => "malformed",
             Self::Unsupported { .. } => "unsupported",

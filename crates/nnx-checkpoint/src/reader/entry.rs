@@ -1,6 +1,7 @@
 //! What a reader lists.
 
 use crate::Dtype;
+use crate::pickle::NodeId;
 
 /// A tensor of an open checkpoint, without its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,6 +11,16 @@ pub struct TensorEntry {
     pub(super) shape: Vec<usize>,
     pub(super) storage: Option<usize>,
     pub(super) layout: &'static str,
+    pub(super) place: Place,
+}
+
+/// Where a tensor is found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    /// Which of the files.
+    pub(super) part: usize,
+    /// Its node in the graph of a PyTorch file.
+    pub(super) node: Option<NodeId>,
 }
 
 impl TensorEntry {

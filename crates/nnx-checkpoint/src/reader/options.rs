@@ -1,6 +1,9 @@
 //! How a checkpoint is opened.
 
-use crate::Limits;
+use std::path::Path;
+
+use crate::error::Result;
+use crate::{Limits, Source};
 
 /// How a checkpoint is opened.
 ///
@@ -53,5 +56,14 @@ impl OpenOptions {
     pub fn memory_map(mut self, map: bool) -> Self {
         self.memory_map = map;
         self
+    }
+
+    /// The bytes of a file.
+    pub(super) fn source(&self, path: &Path) -> Result<Source> {
+        if self.memory_map {
+            Source::open(path)
+        } else {
+            Source::read(path)
+        }
     }
 }
