@@ -70,6 +70,16 @@ pub fn sniff(prefix: &[u8]) -> Option<Format> {
     if prefix.get(8) == Some(&b'{') {
         return Some(Format::SafeTensors);
     }
+    // Read as a length, these may be that of a safetensors header, hence after it.
+    if matches!(
+        prefix,
+        [0x1f, 0x8b, 0x08, ..] | [b'B', b'Z', b'h', b'1'..=b'9', ..]
+    ) {
+        return Some(Format::Compressed);
+    }
+    if is_flax(prefix) {
+        return Some(Format::Flax);
+    }
     if let Some((0x80, rest)) = prefix.split_first() {
         return Some(if is_legacy(rest) {
             Format::TorchLegacy
@@ -80,6 +90,9 @@ pub fn sniff(prefix: &[u8]) -> Option<Format> {
     // The magic of tar stands where a safetensors header may have any text, hence after it.
     if prefix.get(257..262) == Some(b"ustar") {
         return Some(Format::Tar);
+    }
+    if is_onnx(prefix) {
+        return Some(Format::Onnx);
     }
     None
 }
@@ -93,6 +106,9 @@ const MAGICS: &[(&[u8], Format)] = &[
     (b"\x89HDF\r\n\x1a\n", Format::Hdf5),
     (b"\x93NUMPY", Format::Npy),
     (b"version https://git-lfs", Format::GitLfsPointer),
+    (b"\xfd7zXZ\x00", Format::Compressed),
+    (b"\x28\xb5\x2f\xfd", Format::Compressed),
+    (b"7z\xbc\xaf\x27\x1c", Format::Compressed),
 ];
 
 /// Whether a page begins here, in any letter case.
@@ -102,6 +118,26 @@ fn is_html(prefix: &[u8]) -> bool {
         text.get(..tag.len())
             .is_some_and(|start| start.eq_ignore_ascii_case(tag))
     })
+}
+
+/// Whether an ONNX model begins here: field 1 of its protocol buffer, the version of the format, and
+/// then one of the fields that follow, by their numbers (`onnx/onnx.proto`, `ModelProto`).
+fn is_onnx(prefix: &[u8]) -> bool {
+    matches!(
+        prefix,
+        [
+            0x08,
+            1..=32,
+            0x12 | 0x1a | 0x22 | 0x28 | 0x32 | 0x3a | 0x42,
+            ..
+        ]
+    )
+}
+
+/// Whether a msgpack map of a few entries begins here whose first key is `params`, as
+/// `flax.serialization` writes a model.
+fn is_flax(prefix: &[u8]) -> bool {
+    matches!(prefix, [0x81..=0x8f, 0xa6, rest @ ..] if rest.starts_with(b"params"))
 }
 
 /// Whether what follows 0x80 is a protocol, perhaps a frame (protocol 4), and the integer
