@@ -15,3 +15,4 @@ mod forward_corpus;
 mod params;
 mod sniff;
 mod torch_bytes;
+mod torch_corpus;

@@ -81,12 +81,18 @@ fn steps(packages: &[Package], allow_dirty: bool) -> Vec<Step> {
     let published = || packages.iter().filter(|package| package.is_published());
     // Alone, because features unify in a build of the whole workspace.
     for Package { name, .. } in published() {
-        let alone = ["test", "--package", name];
-        steps.push(test_step(&format!("tests of {name} alone"), &alone));
-        steps.push(test_step(
-            &format!("tests of {name} without default features"),
-            &[&alone[..], &["--no-default-features"]].concat(),
-        ));
+        for (title, without) in [("", &[][..]), (", no features", &["--no-default-features"])] {
+            let clippy = ["clippy", "--package", name, "--all-targets"];
+            let test = ["test", "--package", name];
+            steps.push(cargo_step(
+                &format!("clippy of {name} alone{title}"),
+                &[&clippy[..], without, &deny].concat(),
+            ));
+            steps.push(test_step(
+                &format!("tests of {name} alone{title}"),
+                &[&test[..], without].concat(),
+            ));
+        }
     }
     steps.push(task_step("boundary", boundary::run, &[]));
     let names = published().flat_map(|package| ["--package", &package.name]);

@@ -17,6 +17,8 @@ pub(crate) struct Library {
     requirements: &'static [&'static str],
     /// States and the keys in them that later releases added and this one ignores.
     pub(crate) drops: &'static [(&'static str, &'static str)],
+    /// Whether it rebuilds models with LoRA and low-rank recipes.
+    pub(crate) replays: bool,
 }
 
 /// PyTorch as the fixtures were made with.
@@ -28,6 +30,7 @@ pub(crate) const LIBRARIES: &[Library] = &[
         version: "0.4.1",
         requirements: &["torch==2.15.0", "thekaveh-nnx[hub]==0.4.1"],
         drops: &[],
+        replays: true,
     },
     Library {
         version: "0.2.3",
@@ -49,6 +52,7 @@ pub(crate) const LIBRARIES: &[Library] = &[
             ("idp", "selection"),
             ("idp", "update_count"),
         ],
+        replays: false,
     },
 ];
 

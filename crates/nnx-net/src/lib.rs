@@ -21,3 +21,7 @@ pub use net::{Mode, Net};
 pub use parameters::Parameters;
 pub use predict::Prediction;
 pub use rng::Generator;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+mod readme {}

@@ -39,21 +39,10 @@ pub(super) fn compare(
         }
     }
     differences.extend(entry_differences(expected, found, form));
-    if let (Some(left), Some(right)) = (&expected.forward, &found.forward)
-        && !not_replayed(expected, found)
-    {
-        differences.extend(forward_difference(left, right, outputs));
+    if let (Some(expected), Some(found)) = (&expected.forward, &found.forward) {
+        differences.extend(forward_difference(expected, found, outputs));
     }
     differences
-}
-
-/// Whether one side alone ran the model, because the other does not replay its transforms: NNx
-/// knows LoRA and low-rank recipes, this version of the workspace none.
-pub(super) fn not_replayed(expected: &Facts, found: &Facts) -> bool {
-    let refused = |facts: &Facts| matches!(facts.forward, Some(Forward::Refused(_)));
-    let ran = |facts: &Facts| matches!(facts.forward, Some(Forward::Output { .. }));
-    expected.has_transforms()
-        && (refused(expected) && ran(found) || ran(expected) && refused(found))
 }
 
 /// The largest distance of an output from what it should be.

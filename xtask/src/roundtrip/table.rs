@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use super::compare::{Form, Outputs, compare, distance, not_replayed};
+use super::compare::{Form, Outputs, compare, distance};
 use super::facts::{Facts, Forward};
 
 /// Counts what it prints.
@@ -11,7 +11,6 @@ pub(super) struct Table {
     cases: usize,
     differing: usize,
     refused: usize,
-    not_run: usize,
 }
 
 /// The result of one case.
@@ -36,15 +35,12 @@ enum Output {
     Within(f64),
     /// Refused for this reason, as the real NNx does.
     Refused(String),
-    /// One side does not replay the model's transforms.
-    NotReplayed,
 }
 
 impl Case {
     /// What was expected against what was found.
     pub(super) fn of(expected: &Facts, found: &Facts, form: Form, outputs: Outputs) -> Self {
         let output = match (&expected.forward, &found.forward) {
-            _ if not_replayed(expected, found) => Output::NotReplayed,
             (_, Some(Forward::Refused(why))) => Output::Refused(why.clone()),
             (Some(expected), Some(found)) => match (outputs, distance(expected, found)) {
                 (Outputs::Exact, Some(0.0)) => Output::Exact,
@@ -107,11 +103,6 @@ impl Table {
                 );
                 "refused".into()
             }
-            Output::NotReplayed => {
-                self.not_run += 1;
-                remark = " (transforms not replayed)".into();
-                "not run".into()
-            }
         };
         let result = if case.differences.is_empty() {
             "ok"
@@ -134,14 +125,10 @@ impl Table {
             cases,
             differing,
             refused,
-            not_run,
         } = *self;
         let mut remark = String::new();
         if refused > 0 {
             remark += &format!("; {refused} refused, as NNx refuses them");
-        }
-        if not_run > 0 {
-            remark += &format!("; {not_run} not run, their transforms are not replayed");
         }
         if differing == 0 && cases > 0 {
             println!("roundtrip passed: {cases} cases agree{remark}");

@@ -13,16 +13,18 @@ pub(super) fn reserved(len: usize) -> Result<Vec<u8>> {
 
 /// Copies the elements of a strided view into row-major order.
 pub(super) fn gather(tensor: &Tensor) -> Result<Vec<u8>> {
-    let mut out = reserved(tensor.byte_len())?;
-    out.resize(tensor.byte_len(), 0);
+    // Ask for the memory in a way that can fail, then take it from the system zeroed: filling it
+    // here would touch every page twice.
+    drop(reserved(tensor.byte_len())?);
+    let mut out = vec![0; tensor.byte_len()];
     let bytes: &[u8] = tensor.storage.bytes();
     let dims = coalesced(&tensor.shape, &tensor.strides);
     match tensor.dtype.size() {
-        1 => copy::<1>(bytes, &mut out, tensor.offset, &dims),
-        2 => copy::<2>(bytes, &mut out, tensor.offset, &dims),
-        4 => copy::<4>(bytes, &mut out, tensor.offset, &dims),
-        8 => copy::<8>(bytes, &mut out, tensor.offset, &dims),
-        16 => copy::<16>(bytes, &mut out, tensor.offset, &dims),
+        1 => copy::<1, 64>(bytes, &mut out, tensor.offset, &dims),
+        2 => copy::<2, 32>(bytes, &mut out, tensor.offset, &dims),
+        4 => copy::<4, 32>(bytes, &mut out, tensor.offset, &dims),
+        8 => copy::<8, 16>(bytes, &mut out, tensor.offset, &dims),
+        16 => copy::<16, 8>(bytes, &mut out, tensor.offset, &dims),
         _ => None,
     }
     .ok_or_else(|| Error::malformed("a tensor lies outside its storage"))?;
@@ -59,12 +61,14 @@ fn coalesced(shape: &[usize], strides: &[usize]) -> Vec<Dim> {
     dims
 }
 
-/// Elements along each side of a block: two of them fit the first-level cache for every size of
-/// element.
-const BLOCK: usize = 32;
-
-/// Copies elements of `S` bytes; none when one lies outside.
-fn copy<const S: usize>(bytes: &[u8], out: &mut [u8], offset: usize, dims: &[Dim]) -> Option<()> {
+/// Copies elements of `S` bytes, in blocks of `B` by `B` where rows would waste the cache; none when
+/// one lies outside.
+fn copy<const S: usize, const B: usize>(
+    bytes: &[u8],
+    out: &mut [u8],
+    offset: usize,
+    dims: &[Dim],
+) -> Option<()> {
     let (from, _) = bytes.as_chunks::<S>();
     let (to, _) = out.as_chunks_mut::<S>();
     let Some((&inner, outer)) = dims.split_last() else {
@@ -85,7 +89,7 @@ fn copy<const S: usize>(bytes: &[u8], out: &mut [u8], offset: usize, dims: &[Dim
     let mut rest = outer.to_vec();
     let across = rest.remove(across);
     each(&rest, offset, &mut |at, start| {
-        copy_blocks(from, to, at, start, across, inner)
+        copy_plane::<S, B>(from, to, at, start, across, inner)
     })
 }
 
@@ -115,7 +119,7 @@ fn copy_row<const S: usize>(
 }
 
 /// Copies a plane of two dimensions block by block.
-fn copy_blocks<const S: usize>(
+fn copy_plane<const S: usize, const B: usize>(
     from: &[[u8; S]],
     to: &mut [[u8; S]],
     at: usize,
@@ -123,25 +127,52 @@ fn copy_blocks<const S: usize>(
     across: Dim,
     inner: Dim,
 ) -> Option<()> {
-    for first_row in (0..across.size).step_by(BLOCK) {
-        let rows = first_row..first_row.saturating_add(BLOCK).min(across.size);
-        for first in (0..inner.size).step_by(BLOCK) {
-            let len = inner.size.saturating_sub(first).min(BLOCK);
-            let at = first.checked_mul(inner.from)?.checked_add(at)?;
-            for row in rows.clone() {
-                let start = row
-                    .checked_mul(across.to)?
-                    .checked_add(first)?
-                    .checked_add(start)?;
-                let to = to.get_mut(start..start.checked_add(len)?)?;
-                copy_row(
-                    from,
-                    to,
-                    row.checked_mul(across.from)?.checked_add(at)?,
-                    inner.from,
-                )?;
+    for row in (0..across.size).step_by(B) {
+        let rows = across.size.saturating_sub(row).min(B);
+        let at = row.checked_mul(across.from)?.checked_add(at)?;
+        let start = row.checked_mul(across.to)?.checked_add(start)?;
+        for column in (0..inner.size).step_by(B) {
+            let columns = inner.size.saturating_sub(column).min(B);
+            let at = column.checked_mul(inner.from)?.checked_add(at)?;
+            let start = start.checked_add(column)?;
+            if (rows, columns, across.from) == (B, B, 1) {
+                copy_block::<S, B>(from, to, at, start, across, inner)?;
+                continue;
+            }
+            for row in 0..rows {
+                let at = row.checked_mul(across.from)?.checked_add(at)?;
+                let start = row.checked_mul(across.to)?.checked_add(start)?;
+                let row = to.get_mut(start..start.checked_add(columns)?)?;
+                copy_row(from, row, at, inner.from)?;
             }
         }
+    }
+    Some(())
+}
+
+/// Copies a whole block whose columns lie together in the storage. It goes through a buffer, as
+/// steps of a large power of two would have the block's lines push each other out of the cache.
+fn copy_block<const S: usize, const B: usize>(
+    from: &[[u8; S]],
+    to: &mut [[u8; S]],
+    at: usize,
+    start: usize,
+    across: Dim,
+    inner: Dim,
+) -> Option<()> {
+    let mut block = [[[0; S]; B]; B];
+    let mut at = at;
+    for column in &mut block {
+        *column = *from.get(at..)?.first_chunk::<B>()?;
+        at = at.checked_add(inner.from)?;
+    }
+    let mut start = start;
+    for row in 0..B {
+        let to = to.get_mut(start..)?.first_chunk_mut::<B>()?;
+        for (to, column) in to.iter_mut().zip(&block) {
+            *to = *column.get(row)?;
+        }
+        start = start.checked_add(across.to)?;
     }
     Some(())
 }

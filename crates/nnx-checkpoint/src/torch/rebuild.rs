@@ -17,6 +17,9 @@ mod sparse;
 mod strided;
 mod subclass;
 
+#[cfg(test)]
+mod tests;
+
 pub use info::{Layout, QuantizerInfo, SparseKind, TensorInfo};
 
 use call::{Function, RebuildCall};

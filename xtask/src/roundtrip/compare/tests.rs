@@ -182,24 +182,3 @@ fn outputs_are_exact_or_close() {
         "forward: expected an output, the model was refused: no",
     );
 }
-
-#[test]
-fn a_model_with_transforms_may_run_on_one_side_alone() {
-    let with = |forward| {
-        let mut facts = facts();
-        facts
-            .states
-            .push(("transforms", r#"[{"name": "lora"}]"#.into()));
-        facts.forward = Some(forward);
-        facts
-    };
-    let output = || facts().forward.unwrap();
-    let refused = || Forward::Refused("lora".into());
-    let check = |a: &Facts, b: &Facts| compare(a, b, Form::Pickle, Outputs::Close);
-    assert!(check(&with(output()), &with(refused())).is_empty());
-    assert!(check(&with(refused()), &with(output())).is_empty());
-    let mut plain = facts();
-    plain.forward = Some(refused());
-    assert_eq!(check(&facts(), &plain).len(), 1);
-    assert_eq!(check(&plain, &facts()).len(), 1);
-}

@@ -73,6 +73,7 @@ pub(super) fn dtype(graph: &Graph, id: NodeId) -> Result<Dtype> {
 }
 
 /// The lazy bits `{'conj': True, 'neg': True}` that follow the other arguments, where there are some.
+/// PyTorch sets a bit when its key is there, whatever the value.
 pub(super) fn lazy_bits(graph: &Graph, metadata: Option<NodeId>) -> Result<(bool, bool)> {
     let pairs = match metadata.map(|id| (id, graph.node(id))) {
         None | Some((_, Node::None)) => return Ok((false, false)),
@@ -87,8 +88,14 @@ pub(super) fn lazy_bits(graph: &Graph, metadata: Option<NodeId>) -> Result<(bool
     let (mut conj, mut neg) = (false, false);
     for &(key, value) in pairs {
         match graph.text(key) {
-            Some("conj") => conj = boolean(graph, value, "conj")?,
-            Some("neg") => neg = boolean(graph, value, "neg")?,
+            Some("conj") => {
+                boolean(graph, value, "conj")?;
+                conj = true;
+            }
+            Some("neg") => {
+                boolean(graph, value, "neg")?;
+                neg = true;
+            }
             _ => {
                 return Err(Error::unsupported(format!(
                     "a tensor's metadata is `conj` or `neg`, got {}",

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::pickle::{Graph, Node, NodeId};
 
 /// Modules that have had the typed storage classes: one for each device, in old files.
-const TYPED_MODULES: &[&str] = &["torch", "torch.cuda", "torch.hpu", "torch.storage"];
+const TYPED_MODULES: &[&str] = &["torch", "torch.cuda", "torch.hpu"];
 
 /// The five or six members of a storage's persistent id:
 /// `('storage', class, key, location, count[, view])`.

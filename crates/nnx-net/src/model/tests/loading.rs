@@ -1,7 +1,7 @@
 //! Models from checkpoints.
 
 use nnx_checkpoint::{Dtype, Tensor as PlainTensor};
-use nnx_params::{Losses, NNCheckpointTransform, Nets, State};
+use nnx_params::{Losses, NNCheckpointTransform, Nets, State, Value};
 
 use super::*;
 use crate::error::{ErrorKind, ShapeMismatch};
@@ -144,11 +144,9 @@ fn an_absent_device_is_named_with_the_way_out() {
 }
 
 #[test]
-fn transforms_are_refused_by_name() {
+fn a_transform_that_is_not_replayed_is_refused_by_name() {
     let mut checkpoint = model(&[4, 2], 0).checkpoint(idp()).unwrap();
-    checkpoint.transforms = ["lora", "low_rank"]
-        .map(|name| NNCheckpointTransform::new(name, 1, State::new()))
-        .into();
+    checkpoint.transforms = vec![NNCheckpointTransform::new("torchao_qat", 1, State::new())];
     let error = NNModel::from_checkpoint(&checkpoint).unwrap_err();
     assert!(
         matches!(error.kind(), ErrorKind::Unsupported { .. }),
@@ -156,7 +154,24 @@ fn transforms_are_refused_by_name() {
     );
     assert_eq!(
         error.to_string(),
-        "the checkpoint's weights belong to a net changed by `lora`, `low_rank`, which this \
-         version does not replay"
+        "the checkpoint's weights belong to a net changed by `torchao_qat`, which this version \
+         does not replay"
     );
+}
+
+#[test]
+fn a_transform_of_a_layer_that_the_net_lacks_is_refused() {
+    let mut checkpoint = model(&[4, 2], 0).checkpoint(idp()).unwrap();
+    let options = State::from_iter([
+        ("targets", Value::List(vec!["layers.7".into()])),
+        ("rank", Value::Int(1)),
+        ("method", "svd".into()),
+    ]);
+    checkpoint.transforms = vec![NNCheckpointTransform::new("low_rank", 1, options)];
+    let error = NNModel::from_checkpoint(&checkpoint).unwrap_err();
+    assert!(
+        matches!(error.kind(), ErrorKind::Configuration { .. }),
+        "{error:?}"
+    );
+    assert!(error.to_string().contains("`layers.7`"), "{error}");
 }
