@@ -13,6 +13,7 @@ mod checkpoints;
 mod damaged;
 mod forward_corpus;
 mod params;
+mod reader;
 mod sniff;
 mod torch_bytes;
 mod torch_corpus;

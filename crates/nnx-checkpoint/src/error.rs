@@ -78,8 +78,9 @@ pub enum ErrorKind {
         /// What is not supported, and what to do instead where there is a way.
         what: String,
     },
-    /// The file asks for a class or function that is not on the list of allowed ones.
-    #[error("`{module}.{name}` is not on the list of allowed globals; nothing was executed")]
+    /// The file names a class or function that is not allowed in it: one that is made to run code,
+    /// or, in an `NNCheckpoint`, any that NNx does not write.
+    #[error("the global `{module}.{name}` is not allowed in this file; nothing was executed")]
     ForbiddenGlobal {
         /// The Python module.
         module: String,

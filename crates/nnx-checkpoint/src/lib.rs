@@ -7,11 +7,13 @@
 //!
 //! | to | use |
 //! |---|---|
+//! | open any checkpoint and list its tensors | [`CheckpointReader`] |
 //! | open and write a checkpoint of NNx | [`NNCheckpoint`] (feature `nnx`) |
 //! | open and write what `torch.save` writes | [`torch::TorchObject`], [`torch::TorchBuilder`] |
 //! | open and write a safetensors file | [`safetensors::SafeTensors`], [`safetensors::write`] |
 //! | look into a pickle | [`pickle::read`], [`pickle::Graph`] |
 //! | tell what a file is | [`sniff`] |
+//! | tell what a pickle names | [`GlobalUse`], [`Standing`] |
 //! | replace a file in one step | [`save_atomic`] |
 //!
 //! | feature | default | adds |

@@ -52,7 +52,8 @@ pub(super) fn read(bytes: &Bytes, options: &OpenOptions) -> Result<File> {
 
 fn torch(bytes: &Bytes, format: Format, options: &OpenOptions) -> Result<File> {
     let mut opening = Opening::new(format, &options.limits, !options.allow_dangerous_globals);
-    let object = Arc::new(TorchObject::read_as(bytes, &mut opening)?);
+    let object = TorchObject::read_as(bytes, &mut opening)?;
+    let object = Arc::new(object.with_verify(options.verify));
     let listing = names::list(&object, opening.constants, &options.limits)?;
     let tensors = listing
         .tensors

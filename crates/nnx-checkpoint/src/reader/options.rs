@@ -21,6 +21,9 @@ pub struct OpenOptions {
     /// Whether a file that names a class or function made to run code is listed all the same, as
     /// plain data, instead of being refused. Nothing is executed either way. Default: `false`.
     pub allow_dangerous_globals: bool,
+    /// Whether the checksum of a storage in a PyTorch file is compared when a tensor of it is first
+    /// asked for. A checksum of zero means that none was computed. Default: `true`.
+    pub verify: bool,
     /// Whether files are mapped into memory (see [`Source::open`](crate::Source::open)) instead of
     /// being read whole. Default: `true`.
     pub memory_map: bool,
@@ -31,6 +34,7 @@ impl Default for OpenOptions {
         Self {
             limits: Limits::default(),
             allow_dangerous_globals: false,
+            verify: true,
             memory_map: true,
         }
     }
@@ -48,6 +52,13 @@ impl OpenOptions {
     #[must_use]
     pub fn allow_dangerous_globals(mut self, allow: bool) -> Self {
         self.allow_dangerous_globals = allow;
+        self
+    }
+
+    /// Sets [`verify`](Self::verify).
+    #[must_use]
+    pub fn verify(mut self, verify: bool) -> Self {
+        self.verify = verify;
         self
     }
 

@@ -1,0 +1,106 @@
+//! The reader over files that PyTorch and others wrote for it (`fixtures/reader`), over every other
+//! fixture, and over checkpoints of NNx.
+
+use std::path::{Path, PathBuf};
+
+use nnx_checkpoint::{CheckpointReader, Format, SNIFF_BYTES, sniff};
+use nnx_tests::{Fixture, Form, Json, fixtures_dir};
+
+use crate::cases::judge::{judge, read};
+
+#[test]
+fn every_file_of_the_reader_fixtures_is_as_pytorch_says() {
+    let dir = fixtures_dir().join("reader");
+    let files = Json::read(&dir.join("expected.json")).get("files");
+    let mut wrong = Vec::new();
+    for name in files.state().keys() {
+        if let Err(what) = judge(&files.get(name), read(&dir.join(name))) {
+            wrong.push(format!("{name}: {what}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(files.state().len() >= 30);
+    println!("{} files of the reader fixtures", files.state().len());
+}
+
+/// A checkpoint of NNx has its weights in the attribute `net_state`; its safetensors form has them
+/// without.
+#[test]
+fn checkpoints_of_nnx_are_named_by_their_attributes() {
+    let mut judged = 0;
+    for fixture in Fixture::all() {
+        for (form, path) in fixture.files() {
+            let reader = CheckpointReader::open(&path).unwrap_or_else(|error| panic!("{error}"));
+            let prefix = match form {
+                Form::SafeTensors => "",
+                Form::Zip | Form::Legacy => "net_state.",
+            };
+            let mut expected: Vec<String> = fixture
+                .tensors()
+                .iter()
+                .map(|tensor| format!("{prefix}{}", tensor.name))
+                .collect();
+            let mut found: Vec<String> = reader
+                .tensors()
+                .iter()
+                .map(|entry| entry.name().to_owned())
+                .collect();
+            if form == Form::SafeTensors {
+                expected.sort();
+                found.sort();
+            }
+            assert_eq!(found, expected, "{}", path.display());
+            judged += 1;
+        }
+    }
+    println!("{judged} checkpoints of NNx");
+}
+
+fn files_below(dir: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files_below(&path, found);
+        } else {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn the_sniffer_agrees_with_every_fixture_that_opens() {
+    let mut paths = Vec::new();
+    files_below(&fixtures_dir(), &mut paths);
+    let mut counts = std::collections::BTreeMap::new();
+    for path in paths {
+        let bytes = std::fs::read(&path).unwrap();
+        let sniffed = sniff(&bytes[..bytes.len().min(SNIFF_BYTES)]);
+        let Ok(reader) = CheckpointReader::open(&path) else {
+            continue;
+        };
+        let format = reader.format();
+        let agrees = match format {
+            Format::TorchScript => sniffed == Some(Format::TorchZip),
+            // Neither a pickle of protocol 0 or 1 nor an index has a mark of its own, and a
+            // safetensors header may begin with a blank.
+            Format::Pickle | Format::SafeTensors => sniffed == Some(format) || sniffed.is_none(),
+            Format::ShardedSafeTensors | Format::ShardedTorch => sniffed.is_none(),
+            other => sniffed == Some(other),
+        };
+        assert!(agrees, "{}: {sniffed:?} {format:?}", path.display());
+        *counts.entry(format.name()).or_insert(0) += 1;
+    }
+    println!("{counts:?}");
+    for format in [
+        "pickle",
+        "safetensors",
+        "sharded_safetensors",
+        "sharded_torch",
+        "torch_legacy",
+        "torch_tar",
+        "torch_zip",
+        "torchscript",
+    ] {
+        assert!(counts.contains_key(format), "no fixture of {format}");
+    }
+}
