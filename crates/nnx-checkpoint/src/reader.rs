@@ -48,7 +48,8 @@ use crate::{Format, Tensor};
 pub struct CheckpointReader {
     format: Format,
     tensors: Vec<TensorEntry>,
-    by_name: HashMap<String, usize>,
+    /// Where the tensor of a name stands; none for the names of other values.
+    by_name: HashMap<String, Option<usize>>,
     others: Vec<OtherEntry>,
     globals: Vec<GlobalUse>,
     metadata: IndexMap<String, String>,
@@ -102,7 +103,7 @@ impl CheckpointReader {
             let folder = path.parent().unwrap_or(Path::new(""));
             folder::sharded(folder, bytes, options)
         } else {
-            file::read(bytes, options).and_then(Self::of_file)
+            file::read(bytes, options).map(Self::of_file)
         };
         opened.map_err(|error| error.in_path(path))
     }
@@ -112,15 +113,17 @@ impl CheckpointReader {
     /// # Errors
     /// As for [`open_with`](Self::open_with).
     pub fn from_bytes(bytes: impl Into<Bytes>, options: &OpenOptions) -> Result<Self> {
-        Self::of_file(file::read(&bytes.into(), options)?)
+        file::read(&bytes.into(), options).map(Self::of_file)
     }
 
-    fn of_file(file: File) -> Result<Self> {
+    fn of_file(file: File) -> Self {
         let object = match &file.part {
             Part::Torch(object) => Some(Arc::clone(object)),
             Part::SafeTensors(_) => None,
         };
-        let mut reader = Self {
+        Self {
+            tensors: file.tensors,
+            by_name: file.by_name,
             others: file.others,
             globals: file.globals,
             metadata: file.metadata,
@@ -129,9 +132,7 @@ impl CheckpointReader {
             storages: file.storages,
             parts: vec![file.part],
             ..Self::empty(file.format)
-        };
-        reader.set_tensors(file.tensors)?;
-        Ok(reader)
+        }
     }
 
     fn empty(format: Format) -> Self {
@@ -147,20 +148,6 @@ impl CheckpointReader {
             storages: 0,
             parts: Vec::new(),
         }
-    }
-
-    /// Sets the tensors, whose names must differ.
-    fn set_tensors(&mut self, tensors: Vec<TensorEntry>) -> Result<()> {
-        self.by_name = HashMap::with_capacity(tensors.len());
-        for (index, entry) in tensors.iter().enumerate() {
-            if self.by_name.insert(entry.name.clone(), index).is_some() {
-                return Err(Error::new(ErrorKind::NameCollision {
-                    name: entry.name.clone(),
-                }));
-            }
-        }
-        self.tensors = tensors;
-        Ok(())
     }
 
     fn note(&mut self, note: String) {
@@ -179,7 +166,7 @@ impl CheckpointReader {
 
     /// The entry of the tensor of that name.
     pub fn entry(&self, name: &str) -> Option<&TensorEntry> {
-        self.tensors.get(*self.by_name.get(name)?)
+        self.tensors.get((*self.by_name.get(name)?)?)
     }
 
     /// The tensor of that name.
@@ -247,3 +234,6 @@ impl fmt::Debug for CheckpointReader {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -20,7 +20,7 @@ impl NodeId {
     const FIRST: Self = Self(NonZeroU32::MIN);
 
     /// Where the object stands in the order in which they were made, from 0.
-    pub(super) fn index(self) -> usize {
+    pub(crate) fn index(self) -> usize {
         (self.0.get() as usize).saturating_sub(1)
     }
 

@@ -1,5 +1,6 @@
 //! Opening one file.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -20,6 +21,7 @@ use crate::torch::{Opening, TorchObject};
 pub(super) struct File {
     pub(super) format: Format,
     pub(super) tensors: Vec<TensorEntry>,
+    pub(super) by_name: HashMap<String, Option<usize>>,
     pub(super) others: Vec<OtherEntry>,
     pub(super) globals: Vec<GlobalUse>,
     pub(super) metadata: IndexMap<String, String>,
@@ -55,29 +57,10 @@ fn torch(bytes: &Bytes, format: Format, options: &OpenOptions) -> Result<File> {
     let object = TorchObject::read_as(bytes, &mut opening)?;
     let object = Arc::new(object.with_verify(options.verify));
     let listing = names::list(&object, opening.constants, &options.limits)?;
-    let tensors = listing
-        .tensors
-        .into_iter()
-        .map(|tensor| TensorEntry {
-            storage: tensor
-                .info
-                .layout
-                .storage()
-                .and_then(|node| object.storage_info(node))
-                .map(|storage| storage.index),
-            layout: tensor.info.layout.name(),
-            dtype: tensor.info.dtype,
-            shape: tensor.info.shape,
-            name: tensor.name,
-            place: Place {
-                part: 0,
-                node: Some(tensor.node),
-            },
-        })
-        .collect();
     Ok(File {
         format: opening.format,
-        tensors,
+        tensors: listing.tensors,
+        by_name: listing.by_name,
         others: listing.others,
         globals: opening.globals,
         metadata: IndexMap::new(),
@@ -110,6 +93,11 @@ fn of_safetensors(file: SafeTensors) -> File {
     File {
         format: Format::SafeTensors,
         storages: tensors.len(),
+        by_name: tensors
+            .iter()
+            .enumerate()
+            .map(|(index, entry)| (entry.name.clone(), Some(index)))
+            .collect(),
         tensors,
         others: Vec::new(),
         globals: Vec::new(),

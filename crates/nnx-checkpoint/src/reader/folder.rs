@@ -93,8 +93,10 @@ pub(super) fn sharded(
         }
         note_unlisted(&mut reader, shard, &held);
     }
-    let in_order = weights.keys().filter_map(|name| found.remove(name));
-    reader.set_tensors(in_order.collect())?;
+    for (index, name) in weights.keys().enumerate() {
+        reader.tensors.extend(found.remove(name));
+        reader.by_name.insert(name.clone(), Some(index));
+    }
     Ok(reader)
 }
 

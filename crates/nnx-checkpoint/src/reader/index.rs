@@ -118,3 +118,6 @@ impl<'de> Visitor<'de> for WeightMap {
 fn twice<E: serde::de::Error>(key: &str) -> E {
     E::custom(format_args!("the key `{key}` stands there twice"))
 }
+
+#[cfg(test)]
+mod tests;

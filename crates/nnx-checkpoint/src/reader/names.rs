@@ -11,30 +11,25 @@
 //! module that stands in two places; else in full under its first name alone. A reference back to
 //! something on the way from the root is listed as that and not followed.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use super::describe::describe;
-use super::entry::OtherEntry;
+use super::entry::{OtherEntry, Place, TensorEntry};
 use super::survey::{Survey, TensorNode};
-use super::view::Child;
+use super::view::{self, Child};
 use crate::Limits;
 use crate::error::{Error, ErrorKind, Result};
 use crate::pickle::NodeId;
 use crate::torch::{TensorInfo, TorchObject};
 
-/// A tensor with its name.
-#[derive(Debug)]
-pub(super) struct Named {
-    pub(super) name: String,
-    pub(super) node: NodeId,
-    pub(super) info: TensorInfo,
-}
-
 /// Everything that a graph holds, by name.
 #[derive(Debug, Default)]
 pub(super) struct Listing {
-    pub(super) tensors: Vec<Named>,
+    pub(super) tensors: Vec<TensorEntry>,
     pub(super) others: Vec<OtherEntry>,
+    /// Where each tensor stands among them; none for the names of other values.
+    pub(super) by_name: HashMap<String, Option<usize>>,
 }
 
 /// Lists what lies below the root, and the constants of a TorchScript program below
@@ -58,7 +53,6 @@ pub(super) fn list(
         path: String::new(),
         on_the_way: HashMap::new(),
         told: HashSet::new(),
-        names: HashSet::new(),
         name_bytes: 0,
         listing: Listing::default(),
     };
@@ -88,7 +82,6 @@ struct Walk<'a> {
     on_the_way: HashMap<NodeId, usize>,
     /// What was listed in full and holds no tensor.
     told: HashSet<NodeId>,
-    names: HashSet<String>,
     name_bytes: u64,
     listing: Listing,
 }
@@ -136,7 +129,7 @@ impl<'a> Walk<'a> {
                 return Ok(None);
             }
             Some(TensorNode::Read(info)) => {
-                self.tensor(id, info.clone())?;
+                self.tensor(id, info)?;
                 return Ok(None);
             }
             Some(TensorNode::Refused) if aside => {
@@ -158,7 +151,7 @@ impl<'a> Walk<'a> {
             )?;
             return Ok(None);
         }
-        if children.is_empty() || !(holds_tensor || survey.is_open(self.object.graph(), id)) {
+        if children.is_empty() || !(holds_tensor || view::is_open(self.object.graph(), id)) {
             self.other(id, "")?;
             return Ok(None);
         }
@@ -183,14 +176,25 @@ impl<'a> Walk<'a> {
         }))
     }
 
-    fn tensor(&mut self, node: NodeId, info: TensorInfo) -> Result<()> {
-        let name = self.name(self.path.clone())?;
-        self.listing.tensors.push(Named { name, node, info });
+    fn tensor(&mut self, node: NodeId, info: &TensorInfo) -> Result<()> {
+        let storage = info.layout.storage();
+        let entry = TensorEntry {
+            name: self.name(Some(self.listing.tensors.len()))?,
+            dtype: info.dtype,
+            shape: info.shape.clone(),
+            storage: storage.and_then(|node| self.object.storage_index(node)),
+            layout: info.layout.name(),
+            place: Place {
+                part: 0,
+                node: Some(node),
+            },
+        };
+        self.listing.tensors.push(entry);
         Ok(())
     }
 
     fn other(&mut self, id: NodeId, addition: &str) -> Result<()> {
-        let path = self.name(self.path.clone())?;
+        let path = self.name(None)?;
         let mut description = match self.survey.tensor(id) {
             Some(TensorNode::Read(info)) => tensor_in_words(info),
             Some(TensorNode::Refused) => "a tensor".to_owned(),
@@ -201,10 +205,11 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Takes a name, which must be free.
-    fn name(&mut self, name: String) -> Result<String> {
+    /// Takes the path as the name of a tensor or of another value; it must be free.
+    fn name(&mut self, place: Option<usize>) -> Result<String> {
+        let name = self.path.clone();
         self.name_bytes = self.name_bytes.saturating_add(name.len() as u64);
-        let listed = (self.names.len() as u64).saturating_add(1);
+        let listed = (self.listing.by_name.len() as u64).saturating_add(1);
         for (limit, allowed, found) in [
             ("max_listed", self.limits.max_listed, listed),
             (
@@ -217,11 +222,11 @@ impl<'a> Walk<'a> {
                 return Err(Error::limit(limit, allowed, found));
             }
         }
-        if self.names.insert(name.clone()) {
-            Ok(name)
-        } else {
-            Err(Error::new(ErrorKind::NameCollision { name }))
-        }
+        match self.listing.by_name.entry(name.clone()) {
+            Entry::Vacant(vacant) => vacant.insert(place),
+            Entry::Occupied(_) => return Err(Error::new(ErrorKind::NameCollision { name })),
+        };
+        Ok(name)
     }
 
     /// Lists the tensors that no name leads to, such as attributes of tensors and keys of mappings.
@@ -232,7 +237,7 @@ impl<'a> Walk<'a> {
                 Some(offset) => format!("<tensor at {offset:#x}>"),
                 None => format!("<tensor {}>", self.listing.others.len()),
             };
-            let path = self.name(self.path.clone())?;
+            let path = self.name(None)?;
             let what = match node {
                 TensorNode::Read(info) => tensor_in_words(&info),
                 TensorNode::Refused => "a tensor that cannot be read".to_owned(),

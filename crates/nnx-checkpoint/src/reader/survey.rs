@@ -10,8 +10,23 @@ use crate::torch::{TensorInfo, TorchObject};
 #[derive(Debug)]
 pub(super) struct Survey {
     children: HashMap<NodeId, Vec<Child>>,
-    tensors: HashMap<NodeId, TensorNode>,
-    holders: HashSet<NodeId>,
+    tensors: Vec<(NodeId, TensorNode)>,
+    /// For every node of the graph: what it is, and, of a tensor, which of them.
+    marks: Vec<Mark>,
+}
+
+/// What is known of a node.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum Mark {
+    /// Not met yet.
+    #[default]
+    New,
+    /// It lies below a root.
+    Seen,
+    /// It lies below a root, and a tensor below it.
+    Holder,
+    /// The tensor of that place among the tensors.
+    Tensor(u32),
 }
 
 /// A node that rebuilds a tensor.
@@ -38,18 +53,23 @@ impl Survey {
         let graph = object.graph();
         let mut survey = Self {
             children: HashMap::new(),
-            tensors: HashMap::new(),
-            holders: HashSet::new(),
+            tensors: Vec::new(),
+            marks: vec![Mark::New; graph.len()],
         };
-        let mut seen: HashSet<NodeId> = roots.iter().copied().collect();
         let mut waiting: Vec<NodeId> = roots.to_vec();
-        // By an object, those that it lies below.
-        let mut above: HashMap<NodeId, Vec<NodeId>> = HashMap::new();
+        // Pairs of an object and one that it lies below.
+        let mut above: Vec<(NodeId, NodeId)> = Vec::new();
         while let Some(id) = waiting.pop() {
-            if let Some(tensor) = TensorNode::of(object, id) {
-                survey.tensors.insert(id, tensor);
+            if survey.mark(id) != Mark::New {
                 continue;
             }
+            if let Some(tensor) = TensorNode::of(object, id) {
+                let place = u32::try_from(survey.tensors.len()).unwrap_or(u32::MAX);
+                survey.set(id, Mark::Tensor(place));
+                survey.tensors.push((id, tensor));
+                continue;
+            }
+            survey.set(id, Mark::Seen);
             let mut children = view::children(graph, id);
             if children.is_empty() {
                 continue;
@@ -57,20 +77,21 @@ impl Survey {
             for child in &mut children {
                 child.id = view::unwrapped(graph, child.id);
                 // What has nothing below it and is no tensor leads to none.
-                if is_plain(graph.node(child.id)) {
-                    continue;
-                }
-                above.entry(child.id).or_default().push(id);
-                if seen.insert(child.id) {
+                if !view::is_plain(graph.node(child.id)) {
+                    above.push((child.id, id));
                     waiting.push(child.id);
                 }
             }
             survey.children.insert(id, children);
         }
-        let mut reached: Vec<NodeId> = survey.tensors.keys().copied().collect();
+        above.sort_unstable();
+        let mut reached: Vec<NodeId> = survey.tensors.iter().map(|tensor| tensor.0).collect();
         while let Some(id) = reached.pop() {
-            for &holder in above.get(&id).into_iter().flatten() {
-                if survey.holders.insert(holder) {
+            let first = above.partition_point(|pair| pair.0 < id);
+            let pairs = above.get(first..).unwrap_or_default();
+            for &(_, holder) in pairs.iter().take_while(|pair| pair.0 == id) {
+                if survey.mark(holder) == Mark::Seen {
+                    survey.set(holder, Mark::Holder);
                     reached.push(holder);
                 }
             }
@@ -78,9 +99,25 @@ impl Survey {
         survey
     }
 
+    fn mark(&self, id: NodeId) -> Mark {
+        self.marks.get(id.index()).copied().unwrap_or_default()
+    }
+
+    fn set(&mut self, id: NodeId, mark: Mark) {
+        if let Some(place) = self.marks.get_mut(id.index()) {
+            *place = mark;
+        }
+    }
+
     /// The tensor that a node is, if it is one.
     pub(super) fn tensor(&self, id: NodeId) -> Option<&TensorNode> {
-        self.tensors.get(&id)
+        match self.mark(id) {
+            Mark::Tensor(place) => self
+                .tensors
+                .get(usize::try_from(place).ok()?)
+                .map(|tensor| &tensor.1),
+            _ => None,
+        }
     }
 
     /// What lies below a node.
@@ -90,20 +127,16 @@ impl Survey {
 
     /// Whether a tensor lies below a node.
     pub(super) fn holds_tensor(&self, id: NodeId) -> bool {
-        self.holders.contains(&id)
-    }
-
-    /// Whether a node is walked even when no tensor lies below it.
-    pub(super) fn is_open(&self, graph: &Graph, id: NodeId) -> bool {
-        view::is_open(graph, id)
+        self.mark(id) == Mark::Holder
     }
 
     /// The tensors of the graph that lie below no root, and are no parts of those that do.
     pub(super) fn nameless(&self, object: &TorchObject) -> Vec<(NodeId, TensorNode)> {
         let graph = object.graph();
         let mut found: Vec<(NodeId, TensorNode)> = graph
-            .ids()
-            .filter(|id| !self.tensors.contains_key(id))
+            .nodes()
+            .filter(|(id, node)| matches!(node, Node::Object(_)) && self.tensor(*id).is_none())
+            .map(|(id, _)| id)
             .filter_map(|id| Some((id, TensorNode::of(object, id)?)))
             .collect();
         if !found.is_empty() {
@@ -115,13 +148,13 @@ impl Survey {
 
     /// What the tensors are made of, but for the attributes that were set on them.
     fn parts(&self, graph: &Graph) -> HashSet<NodeId> {
-        let attributes = self.tensors.values().filter_map(|tensor| match tensor {
+        let attributes = self.tensors.iter().filter_map(|(_, tensor)| match tensor {
             TensorNode::Read(info) => info.attributes,
             TensorNode::Refused => None,
         });
         let attributes: HashSet<NodeId> = attributes.collect();
         let mut parts = HashSet::new();
-        let mut waiting: Vec<NodeId> = self.tensors.keys().copied().collect();
+        let mut waiting: Vec<NodeId> = self.tensors.iter().map(|tensor| tensor.0).collect();
         while let Some(id) = waiting.pop() {
             graph.each_member(id, |member| {
                 if !attributes.contains(&member) && parts.insert(member) {
@@ -131,17 +164,4 @@ impl Survey {
         }
         parts
     }
-}
-
-/// Whether nothing lies below a node.
-fn is_plain(node: &Node) -> bool {
-    !matches!(
-        node,
-        Node::Tuple(_)
-            | Node::List(_)
-            | Node::Set(_)
-            | Node::FrozenSet(_)
-            | Node::Dict(_)
-            | Node::Object(_)
-    )
 }

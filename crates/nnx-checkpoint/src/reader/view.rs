@@ -26,11 +26,12 @@ impl Child {
     }
 }
 
-/// The objects below one, in the order of the file; none for one that nothing lies below.
+/// The objects below one, in the order of the file; none for one that nothing lies below, and for a
+/// sequence whose items are all plain, however long it is.
 pub(super) fn children(graph: &Graph, id: NodeId) -> Vec<Child> {
     match graph.node(id) {
-        Node::Tuple(items) | Node::FrozenSet(items) => indexed(items),
-        Node::List(items) | Node::Set(items) => indexed(items),
+        Node::Tuple(items) | Node::FrozenSet(items) => unless_plain(graph, items),
+        Node::List(items) | Node::Set(items) => unless_plain(graph, items),
         Node::Dict(pairs) => keyed(graph, pairs),
         Node::Object(made) => {
             module::children(graph, made).unwrap_or_else(|| object::children(graph, made))
@@ -39,31 +40,34 @@ pub(super) fn children(graph: &Graph, id: NodeId) -> Vec<Child> {
     }
 }
 
-/// Whether an object is walked even when no tensor lies below it, as mappings are, and sequences
-/// unless all their items are plain. Others are told in one line.
+/// Whether an object is walked even when no tensor lies below it, as mappings and sequences are.
+/// Others are told in one line.
 pub(super) fn is_open(graph: &Graph, id: NodeId) -> bool {
     match graph.node(id) {
-        Node::Tuple(items) | Node::FrozenSet(items) => !are_plain(graph, items),
-        Node::List(items) | Node::Set(items) => !are_plain(graph, items),
-        Node::Dict(pairs) => !pairs.is_empty(),
         Node::Object(made) => object::is_mapping(graph, made),
-        _ => false,
+        _ => true,
     }
 }
 
-/// Whether nothing lies below any of the items.
-fn are_plain(graph: &Graph, items: &[NodeId]) -> bool {
-    items.iter().all(|&id| {
-        !matches!(
-            graph.node(id),
-            Node::Tuple(_)
-                | Node::List(_)
-                | Node::Set(_)
-                | Node::FrozenSet(_)
-                | Node::Dict(_)
-                | Node::Object(_)
-        )
-    })
+/// Whether nothing lies below an object.
+pub(super) fn is_plain(node: &Node) -> bool {
+    !matches!(
+        node,
+        Node::Tuple(_)
+            | Node::List(_)
+            | Node::Set(_)
+            | Node::FrozenSet(_)
+            | Node::Dict(_)
+            | Node::Object(_)
+    )
+}
+
+fn unless_plain(graph: &Graph, items: &[NodeId]) -> Vec<Child> {
+    if items.iter().all(|&id| is_plain(graph.node(id))) {
+        Vec::new()
+    } else {
+        indexed(items)
+    }
 }
 
 /// What a wrapper of TorchScript's stands for: a list of a known element type, or a value whose

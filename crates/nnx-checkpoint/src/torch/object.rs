@@ -162,6 +162,11 @@ impl TorchObject {
         })
     }
 
+    /// [`StorageInfo::index`] alone.
+    pub(crate) fn storage_index(&self, id: NodeId) -> Option<usize> {
+        self.reference(id).map(|reference| reference.slot)
+    }
+
     /// The reference to a storage that a node is, if it is one.
     pub(super) fn reference(&self, id: NodeId) -> Option<&Reference> {
         self.by_node.get(&id)

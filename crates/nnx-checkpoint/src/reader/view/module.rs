@@ -1,5 +1,7 @@
 //! Pickled modules, named as `torch.nn.Module.state_dict()` names their tensors.
 
+use std::collections::HashSet;
+
 use super::{Child, object};
 use crate::pickle::{Call, Graph, Node, NodeId, Object};
 
@@ -38,13 +40,16 @@ pub(super) fn children(graph: &Graph, module: &Object) -> Option<Vec<Child>> {
     let held = |name: &str| object::pairs(graph, attribute(name)?);
     let (parameters, buffers, modules) =
         (held("_parameters")?, held("_buffers")?, held("_modules")?);
-    let transient = attribute("_non_persistent_buffers_set")
+    let transient: HashSet<&str> = attribute("_non_persistent_buffers_set")
         .map(|set| members(graph, set))
-        .unwrap_or_default();
+        .unwrap_or_default()
+        .into_iter()
+        .filter_map(|name| graph.text(name))
+        .collect();
     let is_transient = |name: NodeId| {
-        transient
-            .iter()
-            .any(|&id| graph.text(id) == graph.text(name))
+        graph
+            .text(name)
+            .is_some_and(|name| transient.contains(name))
     };
 
     let mut children = Vec::new();

@@ -1,0 +1,65 @@
+use super::*;
+
+#[track_caller]
+fn outside(shard: &str) {
+    let error = shard_path(Path::new("models"), shard).unwrap_err();
+    match error.kind() {
+        ErrorKind::PathTraversal { shard: found } => assert_eq!(found, shard),
+        _ => panic!("{error}"),
+    }
+}
+
+#[test]
+fn shards_lie_in_the_folder_of_their_index_or_below() {
+    let path = shard_path(Path::new("models"), "model-1.safetensors").unwrap();
+    assert_eq!(path, Path::new("models/model-1.safetensors"));
+    shard_path(Path::new("models"), "part/model-1.safetensors").unwrap();
+    for shard in [
+        "",
+        "..",
+        ".",
+        "../x",
+        "a/../../x",
+        "/etc/passwd",
+        "C:\\x",
+        "C:x",
+        "..\\x",
+        "a\0b",
+        "a/..",
+    ] {
+        outside(shard);
+    }
+}
+
+#[track_caller]
+fn refused(json: &str, expected: &str) {
+    let error = parse(json.as_bytes(), &Limits::default()).unwrap_err();
+    assert!(error.to_string().contains(expected), "{error}");
+}
+
+#[test]
+fn an_index_keeps_its_order_and_names_nothing_twice() {
+    let json = r#"{"metadata": {"total_size": 3}, "weight_map": {"b": "2", "a": "1"}, "x": [1]}"#;
+    let weights = parse(json.as_bytes(), &Limits::default()).unwrap();
+    assert_eq!(
+        weights.into_iter().collect::<Vec<_>>(),
+        [
+            ("b".to_owned(), "2".to_owned()),
+            ("a".to_owned(), "1".to_owned()),
+        ]
+    );
+    refused(
+        r#"{"weight_map": {"a": "1", "a": "2"}}"#,
+        "the key `a` stands there twice",
+    );
+    refused(
+        r#"{"weight_map": {}, "weight_map": {}}"#,
+        "`weight_map` stands there twice",
+    );
+    refused(r#"{"metadata": {}}"#, "missing field `weight_map`");
+    refused(r#"{"weight_map": {"a": 1}}"#, "expected a string");
+    refused(r#"{"weight_map": {}} x"#, "trailing");
+    let small = Limits::default().max_header_bytes(10);
+    let error = parse(br#"{"weight_map": {}}"#, &small).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Limit { .. }), "{error}");
+}

@@ -1,0 +1,354 @@
+use std::time::Instant;
+
+use super::*;
+use crate::pickle::NodeId;
+use crate::torch::TorchBuilder;
+use crate::{Dtype, Limits, Standing};
+
+fn tensor(value: u8) -> Tensor {
+    Tensor::from_bytes(Dtype::UInt8, &[2], vec![value, value]).unwrap()
+}
+
+/// The file of the object that `build` makes.
+fn file(build: impl FnOnce(&mut TorchBuilder) -> NodeId) -> Vec<u8> {
+    let mut builder = TorchBuilder::new();
+    let root = build(&mut builder);
+    let mut file = Vec::new();
+    builder.finish(root).write_to(&mut file, "archive").unwrap();
+    file
+}
+
+fn open(file: Vec<u8>, limits: Limits) -> Result<CheckpointReader> {
+    CheckpointReader::from_bytes(file, &OpenOptions::default().limits(limits))
+}
+
+/// The names of the tensors and those of the other values.
+#[track_caller]
+fn check(
+    build: impl FnOnce(&mut TorchBuilder) -> NodeId,
+    expected: &[&str],
+    expected_others: &[(&str, &str)],
+) {
+    let reader = open(file(build), Limits::default()).unwrap();
+    let names: Vec<_> = reader.tensors().iter().map(TensorEntry::name).collect();
+    assert_eq!(names, expected);
+    let others: Vec<_> = reader
+        .others()
+        .iter()
+        .map(|other| (other.path(), other.description()))
+        .collect();
+    assert_eq!(others, expected_others);
+}
+
+/// `{key: value, …}` with text keys.
+fn dict(builder: &mut TorchBuilder, pairs: &[(&str, NodeId)]) -> NodeId {
+    let pairs = pairs
+        .iter()
+        .map(|&(key, value)| (builder.text(key), value))
+        .collect();
+    builder.dict(pairs)
+}
+
+#[test]
+fn keys_indices_and_attributes_are_joined_with_dots() {
+    check(
+        |b| {
+            let (one, two) = (b.tensor(&tensor(1)).unwrap(), b.tensor(&tensor(2)).unwrap());
+            let three = b.tensor(&tensor(3)).unwrap();
+            let list = b.list(vec![one, two]);
+            let five = b.int(5);
+            let state = dict(b, &[("weight", three), ("lr", five)]);
+            let object = b.instance("mine", "Net", state);
+            dict(b, &[("list", list), ("net", object)])
+        },
+        &["list.0", "list.1", "net.weight"],
+        &[("net.lr", "the integer `5`")],
+    );
+}
+
+#[test]
+fn a_tensor_that_is_all_of_a_file_has_the_empty_name() {
+    check(|b| b.tensor(&tensor(1)).unwrap(), &[""], &[]);
+}
+
+#[test]
+fn what_holds_no_tensor_is_told_in_a_line() {
+    check(
+        |b| {
+            let numbers = (0..3).map(|value| b.int(value)).collect();
+            let numbers = b.list(numbers);
+            let none = b.none();
+            let state = dict(b, &[("a", none)]);
+            let object = b.instance("mine", "Trainer", state);
+            let empty = b.dict(Vec::new());
+            dict(
+                b,
+                &[("flags", numbers), ("trainer", object), ("empty", empty)],
+            )
+        },
+        &[],
+        &[
+            ("flags", "a list of 3 items"),
+            ("trainer", "an object of `mine.Trainer`"),
+            ("empty", "a dict of 0 items"),
+        ],
+    );
+}
+
+#[test]
+fn what_is_shared_has_every_name_when_it_holds_a_tensor() {
+    check(
+        |b| {
+            let weight = b.tensor(&tensor(1)).unwrap();
+            let block = dict(b, &[("weight", weight)]);
+            let (six, seven) = (b.int(6), b.int(7));
+            let settings = dict(b, &[("a", six), ("b", seven)]);
+            dict(
+                b,
+                &[
+                    ("one", block),
+                    ("two", block),
+                    ("s", settings),
+                    ("t", settings),
+                ],
+            )
+        },
+        &["one.weight", "two.weight"],
+        &[
+            ("s.a", "the integer `6`"),
+            ("s.b", "the integer `7`"),
+            ("t", "a dict of 2 items, listed in full under another name"),
+        ],
+    );
+}
+
+#[test]
+fn cycles_are_walked_once() {
+    let mut builder = TorchBuilder::new();
+    let weight = builder.tensor(&tensor(1)).unwrap();
+    let key = builder.text("w");
+    let back = builder.text("back");
+    // No builder makes a cycle: `{'w': tensor, 'back': [None]}`, whose `None` is then the dict.
+    let root = builder.dict(vec![(key, weight)]);
+    let list = builder.list(vec![root]);
+    let object = builder.finish(root);
+    let mut graph = object.graph().clone();
+    if let crate::pickle::Node::Dict(pairs) = graph.node_mut(root) {
+        pairs.push((back, list));
+    }
+    let program = crate::pickle::write(&graph, &Limits::default()).unwrap();
+    let mut zip = crate::zip::ZipWriter::new(Vec::new(), "archive");
+    zip.record("data.pkl", &program).unwrap();
+    zip.record("data/0", &[1, 1]).unwrap();
+    zip.record("version", b"3\n").unwrap();
+    let reader = open(zip.finish().unwrap(), Limits::default()).unwrap();
+    assert_eq!(reader.tensors().len(), 1);
+    let [other] = reader.others() else {
+        panic!("{:?}", reader.others());
+    };
+    assert_eq!(
+        (other.path(), other.description()),
+        ("back.0", "a dict of 2 items, the root again")
+    );
+}
+
+#[track_caller]
+fn collides(build: impl FnOnce(&mut TorchBuilder) -> NodeId, expected: &str) {
+    let error = open(file(build), Limits::default()).unwrap_err();
+    match error.kind() {
+        ErrorKind::NameCollision { name } => assert_eq!(name, expected),
+        _ => panic!("{error}"),
+    }
+}
+
+#[test]
+fn two_values_of_one_name_are_refused() {
+    let pair = |other_is_tensor: bool| {
+        move |b: &mut TorchBuilder| {
+            let inner = b.tensor(&tensor(1)).unwrap();
+            let inner = dict(b, &[("b", inner)]);
+            let other = if other_is_tensor {
+                b.tensor(&tensor(2)).unwrap()
+            } else {
+                b.none()
+            };
+            dict(b, &[("a", inner), ("a.b", other)])
+        }
+    };
+    collides(pair(true), "a.b");
+    collides(pair(false), "a.b");
+    collides(
+        |b| {
+            let (one, text, none) = (b.int(1), b.text("1"), b.none());
+            b.dict(vec![(one, none), (text, none)])
+        },
+        "1",
+    );
+}
+
+/// `levels` lists, each holding the one before twice; the innermost holds what `leaf` makes.
+fn bomb(levels: usize, leaf: impl FnOnce(&mut TorchBuilder) -> NodeId) -> Vec<u8> {
+    file(|b| {
+        let mut inner = leaf(b);
+        for _ in 0..levels {
+            inner = b.list(vec![inner, inner]);
+        }
+        inner
+    })
+}
+
+#[test]
+fn sharing_does_not_explode() {
+    let start = Instant::now();
+    // 2^60 numbers, if they were walked one by one.
+    let plain = bomb(60, |b| b.int(1));
+    let reader = open(plain, Limits::default()).unwrap();
+    assert!(reader.tensors().is_empty() && reader.others().len() < 100);
+    // 2^60 names of one tensor.
+    let named = bomb(60, |b| b.tensor(&tensor(1)).unwrap());
+    let error = open(named, Limits::default().max_listed(10_000)).unwrap_err();
+    assert!(
+        matches!(
+            error.kind(),
+            ErrorKind::Limit {
+                limit: "max_listed",
+                allowed: 10_000,
+                ..
+            }
+        ),
+        "{error}"
+    );
+    assert!(start.elapsed().as_secs() < 5);
+}
+
+#[track_caller]
+fn limited(file: &[u8], limit: &'static str, enough: u64, set: impl Fn(u64) -> Limits) {
+    open(file.to_vec(), set(enough)).unwrap();
+    let error = open(file.to_vec(), set(enough - 1)).unwrap_err();
+    match error.kind() {
+        ErrorKind::Limit { limit: found, .. } => assert_eq!(*found, limit),
+        _ => panic!("{error}"),
+    }
+}
+
+#[test]
+fn limits_hold_from_the_first_value_beyond() {
+    let eight = bomb(3, |b| b.tensor(&tensor(1)).unwrap());
+    limited(&eight, "max_listed", 8, |value| {
+        Limits::default().max_listed(value)
+    });
+    // `0.0.0` to `1.1.1`.
+    limited(&eight, "max_name_bytes", 40, |value| {
+        Limits::default().max_name_bytes(value)
+    });
+    limited(&eight, "max_depth", 3, |value| {
+        Limits::default().max_depth(value)
+    });
+}
+
+#[test]
+fn opening_touches_no_storage() {
+    let mut bytes = file(|b| {
+        let one = b.tensor(&tensor(0xa5)).unwrap();
+        dict(b, &[("w", one)])
+    });
+    let at = bytes
+        .windows(2)
+        .position(|pair| pair == [0xa5, 0xa5])
+        .expect("the storage's bytes");
+    bytes[at] ^= 1;
+    let reader = open(bytes.clone(), Limits::default()).unwrap();
+    assert_eq!(reader.tensors().len(), 1);
+    // A byte of it was looked at: the checksum tells.
+    let error = reader.tensor("w").unwrap_err();
+    assert!(error.to_string().contains("checksum"), "{error}");
+    assert_eq!(error.tensor(), Some("w"));
+    let trusting = OpenOptions::default().verify(false);
+    let reader = CheckpointReader::from_bytes(bytes, &trusting).unwrap();
+    let tensor = reader.tensor("w").unwrap();
+    assert_eq!(&*tensor.to_bytes().unwrap(), [0xa4, 0xa5]);
+}
+
+#[test]
+fn tensors_of_one_storage_have_its_number() {
+    let storage = crate::Storage::new(vec![1, 2, 3, 4]);
+    let view = |offset| Tensor::view(storage.clone(), Dtype::UInt8, offset, &[2], &[1]).unwrap();
+    let bytes = file(|b| {
+        let (one, two) = (b.tensor(&view(0)).unwrap(), b.tensor(&view(2)).unwrap());
+        let three = b.tensor(&tensor(1)).unwrap();
+        dict(b, &[("a", one), ("b", two), ("c", three)])
+    });
+    let reader = open(bytes, Limits::default()).unwrap();
+    let storages: Vec<_> = reader.tensors().iter().map(TensorEntry::storage).collect();
+    assert_eq!(storages, [Some(0), Some(0), Some(1)]);
+    assert!(matches!(
+        reader.tensor("d").unwrap_err().kind(),
+        ErrorKind::NoSuchTensor
+    ));
+}
+
+#[test]
+fn a_dangerous_global_is_refused_or_listed() {
+    let bytes = file(|b| {
+        let system = b.global("os", "system");
+        let command = b.text("touch PWNED");
+        let call = b.reduce(system, vec![command]);
+        let mine = b.global("mine", "Thing");
+        let weight = b.tensor(&tensor(1)).unwrap();
+        dict(b, &[("w", weight), ("x", call), ("mine", mine)])
+    });
+    let error = open(bytes.clone(), Limits::default()).unwrap_err();
+    let ErrorKind::ForbiddenGlobal { module, name } = error.kind() else {
+        panic!("{error}");
+    };
+    assert_eq!((module.as_str(), name.as_str()), ("os", "system"));
+    assert_eq!(error.kind().name(), "unsafe_global");
+    assert_eq!(error.entry(), Some("archive/data.pkl"));
+    let offset = error.offset();
+
+    let options = OpenOptions::default().allow_dangerous_globals(true);
+    let reader = CheckpointReader::from_bytes(bytes, &options).unwrap();
+    let found: Vec<_> = reader
+        .globals()
+        .iter()
+        .map(|global| {
+            (
+                global.module.as_str(),
+                global.name.as_str(),
+                global.standing,
+            )
+        })
+        .collect();
+    for expected in [
+        ("os", "system", Standing::Dangerous),
+        ("mine", "Thing", Standing::Unknown),
+        ("torch._utils", "_rebuild_tensor_v2", Standing::Known),
+        ("collections", "OrderedDict", Standing::Known),
+    ] {
+        assert!(found.contains(&expected), "{expected:?} in {found:?}");
+    }
+    let dangerous = reader
+        .globals()
+        .iter()
+        .find(|global| global.standing == Standing::Dangerous);
+    assert_eq!(dangerous.and_then(|global| global.offset), offset);
+    assert_eq!(
+        reader.others().first().map(OtherEntry::description),
+        Some("what a call of `os.system` makes")
+    );
+}
+
+#[test]
+fn what_is_written_behind_garbage_was_named_all_the_same() {
+    // A pickle that names `posix.system`, calls it, and then breaks off.
+    let error = CheckpointReader::from_bytes(
+        &b"\x80\x02cposix\nsystem\n\x8c\x02id\x85R\xff"[..],
+        &OpenOptions::default(),
+    )
+    .unwrap_err();
+    assert!(
+        matches!(error.kind(), ErrorKind::ForbiddenGlobal { .. }),
+        "{error}"
+    );
+    assert_eq!(error.offset(), Some(2));
+}
