@@ -66,9 +66,9 @@ impl TorchObject {
             _ => return Ok(None),
         };
         if let Some(id) = state {
-            match graph.sequence(id).ok_or_else(|| wrong_state(id))? {
-                &[requires_grad, _, _] => grad = Some(requires_grad),
-                &[replaced, _, _, requires_grad, _] => {
+            match *graph.sequence(id).ok_or_else(|| wrong_state(id))? {
+                [requires_grad, _, _] => grad = Some(requires_grad),
+                [replaced, _, _, requires_grad, _] => {
                     data = Some(replaced);
                     grad = Some(requires_grad);
                 }
