@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use nnx_checkpoint::{CheckpointReader, Format, SNIFF_BYTES, sniff};
+use nnx_checkpoint::{CheckpointReader, Format, OpenOptions, SNIFF_BYTES, sniff};
 use nnx_tests::{Fixture, Form, Json, fixtures_dir};
 
 use crate::cases::judge::{judge, read};
@@ -103,4 +103,40 @@ fn the_sniffer_agrees_with_every_fixture_that_opens() {
     ] {
         assert!(counts.contains_key(format), "no fixture of {format}");
     }
+}
+
+/// Every file of the cases and of the reader fixtures, cut at lengths and with bits flipped.
+#[test]
+fn damaged_files_of_every_kind_return() {
+    let mut paths = Vec::new();
+    for folder in ["cases", "reader"] {
+        files_below(&fixtures_dir().join(folder), &mut paths);
+    }
+    let options = OpenOptions::default().allow_dangerous_globals(true);
+    let (mut judged, mut opened) = (0, 0);
+    let mut judge = |bytes: Vec<u8>| {
+        judged += 1;
+        if let Ok(reader) = CheckpointReader::from_bytes(bytes, &options) {
+            opened += 1;
+            for entry in reader.tensors() {
+                let small = entry.byte_len() < 1 << 20;
+                let bytes = reader.tensor(entry.name()).ok().filter(|_| small);
+                bytes.map(|tensor| tensor.to_bytes().map(|bytes| bytes.len()).ok());
+            }
+        }
+    };
+    for path in paths {
+        let bytes = std::fs::read(&path).unwrap();
+        let step = bytes.len() / 40 + 1;
+        for length in (0..bytes.len()).step_by(step) {
+            judge(bytes[..length].to_vec());
+        }
+        for position in (0..bytes.len() * 8).step_by(step * 8 + 1) {
+            let mut damaged = bytes.clone();
+            damaged[position / 8] ^= 1 << (position % 8);
+            judge(damaged);
+        }
+    }
+    assert!(opened > 100 && opened < judged, "{opened} of {judged}");
+    println!("{judged} damaged files judged, {opened} of them opened");
 }
