@@ -56,6 +56,64 @@ fn checkpoints_of_nnx_are_named_by_their_attributes() {
     println!("{judged} checkpoints of NNx");
 }
 
+/// Files that do not open, with the kind of their error: where `torch.save` itself stopped half way,
+/// and where the objects name what runs code (`getattr`, `functools.partial`).
+const REFUSED: &[(&str, &str)] = &[
+    ("dtype_int1.pt", "not_a_checkpoint"),
+    ("dtype_int4.pt", "not_a_checkpoint"),
+    ("dtype_uint1.pt", "not_a_checkpoint"),
+    ("dtype_uint4.pt", "not_a_checkpoint"),
+    ("obj_functions_types.pt", "unsafe_global"),
+    ("obj_kwnew.pt", "unsafe_global"),
+];
+
+#[test]
+fn every_torch_fixture_opens_but_for_those_listed() {
+    let dir = fixtures_dir().join("torch");
+    let mut paths = Vec::new();
+    files_below(&dir, &mut paths);
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "pt"));
+    paths.sort();
+    let mut refused = Vec::new();
+    for path in &paths {
+        if let Err(error) = CheckpointReader::open(path) {
+            let name = path.file_name().unwrap().to_str().unwrap();
+            refused.push((name, error.kind().name()));
+        }
+    }
+    assert_eq!(refused, REFUSED);
+    println!(
+        "{} of {} torch fixtures open",
+        paths.len() - refused.len(),
+        paths.len()
+    );
+}
+
+/// A whole module is named as its `state_dict()`, in the same order.
+#[test]
+fn a_whole_module_is_named_as_its_state_dict() {
+    let dir = fixtures_dir().join("torch");
+    let sidecar = Json::read(&dir.join("module_sequential.json"));
+    let state = sidecar.get("value").get("state_dict").get("v");
+    let expected: Vec<String> = state
+        .items()
+        .iter()
+        .map(|pair| pair.items()[0].get("v").text().to_owned())
+        .collect();
+    let reader = CheckpointReader::open(dir.join("module_sequential.pt")).unwrap();
+    let found: Vec<&str> = reader.tensors().iter().map(|entry| entry.name()).collect();
+    assert_eq!(found, expected);
+}
+
+/// Its program is not read, so that writing it would lose it.
+#[test]
+fn an_object_of_a_torchscript_archive_is_not_written() {
+    let reader = CheckpointReader::open(fixtures_dir().join("reader/scripted.pt")).unwrap();
+    let object = reader.object().unwrap();
+    let error = object.write_to(&mut Vec::new(), "archive").unwrap_err();
+    assert_eq!(error.kind().name(), "unsupported");
+}
+
 fn files_below(dir: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();

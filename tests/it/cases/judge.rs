@@ -6,10 +6,12 @@ use std::path::Path;
 use nnx_checkpoint::{CheckpointReader, Error, ErrorKind};
 use nnx_tests::{Json, sha256};
 
+/// By name: dtype as safetensors spells it, shape, hash.
+type Tensors = BTreeMap<String, (String, Vec<usize>, String)>;
+
 /// What became of a file.
 pub(crate) struct Outcome {
-    /// By name: dtype as safetensors spells it, shape, hash.
-    tensors: BTreeMap<String, (String, Vec<usize>, String)>,
+    tensors: Tensors,
     others: BTreeSet<String>,
     metadata: Vec<(String, String)>,
     notes: Vec<String>,
@@ -53,10 +55,7 @@ pub(crate) fn read(path: &Path) -> Result<Outcome, Error> {
 
 /// The tensors of an entry, under the names that are expected; `F4` shapes count single values
 /// there, pairs here.
-fn expected_tensors(
-    expected: &Json,
-    key: &str,
-) -> Option<BTreeMap<String, (String, Vec<usize>, String)>> {
+fn expected_tensors(expected: &Json, key: &str) -> Option<Tensors> {
     let tensors = expected.find(key)?;
     let tensors = tensors.state().keys().map(|name| {
         let tensor = tensors.get(name);

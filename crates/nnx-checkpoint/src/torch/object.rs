@@ -162,6 +162,12 @@ impl TorchObject {
         })
     }
 
+    /// Whether a TorchScript archive held it.
+    pub(super) fn is_script(&self) -> bool {
+        let mut entries = self.archive.iter().flat_map(|archive| archive.entries());
+        entries.any(|entry| entry.name().ends_with("/constants.pkl"))
+    }
+
     /// [`StorageInfo::index`] alone.
     pub(crate) fn storage_index(&self, id: NodeId) -> Option<usize> {
         self.reference(id).map(|reference| reference.slot)

@@ -14,10 +14,17 @@ impl TorchObject {
     /// (`archive` when Python saves to a file object, the file's stem when it saves to a path).
     ///
     /// # Errors
-    /// When writing fails, a storage cannot be read, or the object came from a legacy stream, whose
-    /// references the zip container spells in another way.
+    /// When writing fails, a storage cannot be read, the object came from a legacy stream, whose
+    /// references the zip container spells in another way, or it came from a TorchScript archive,
+    /// whose program would be lost.
     pub fn write_to(&self, out: &mut dyn Write, root: &str) -> Result<()> {
         let graph = self.graph();
+        if self.is_script() {
+            return Err(Error::unsupported(
+                "an object read from a TorchScript archive is not written, because its program is \
+                 not read; write its tensors instead",
+            ));
+        }
         for (_, pid) in graph.persistent_ids() {
             if graph
                 .sequence(pid)
