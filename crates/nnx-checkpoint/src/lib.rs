@@ -43,6 +43,7 @@
 
 #[cfg(feature = "candle")]
 mod candle;
+mod cast;
 #[cfg(feature = "nnx")]
 mod checkpoint;
 mod dtype;
@@ -58,6 +59,7 @@ mod tensor;
 pub mod torch;
 pub mod zip;
 
+pub use cast::{Caster, cast};
 #[cfg(feature = "nnx")]
 pub use checkpoint::{CheckpointFormat, NNCheckpoint};
 pub use dtype::Dtype;
