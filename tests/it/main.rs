@@ -8,6 +8,7 @@
     reason = "a test reports by panicking, and prints how many cases it judged"
 )]
 
+mod casts;
 mod checkpoints;
 mod damaged;
 mod forward_corpus;

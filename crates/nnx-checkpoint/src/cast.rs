@@ -13,8 +13,8 @@ const BLOCK: usize = 512;
 /// The result is that of PyTorch's `tensor.to(dtype)` on the CPU, bit for bit.
 /// The rules, as torch 2.15 shows them:
 ///
-/// - Every cast but those from and to `float64` passes through `float32`; so does `float64` (and
-///   `int64`) on its way to anything shorter, which rounds twice.
+/// - Every cast to a float passes through `float32`, so that `float64` and the longer integers round
+///   twice on their way to anything shorter; only integers go to `float64` in one step.
 /// - Rounding is to nearest, ties to even; subnormal results are kept.
 ///   `float8_e8m0fnu` alone rounds a tie up, except the one between its two smallest values; it
 ///   drops the sign, and takes zero to its smallest value, 2⁻¹²⁷.
@@ -26,9 +26,9 @@ const BLOCK: usize = 512;
 ///   In `bfloat16` every NaN is `0xffff` from `float32` and `float64`, `0x7fc0` from all others.
 /// - A byte of `bool` other than zero is one.
 ///
-/// Two of these are torch's vector code (AVX2 or AVX-512): the last few elements of a tensor, and
-/// the single element of a tensor of one, pass through scalar code that gives other NaN there,
-/// `0x7fffffff` for `float16` → `float32` and `0x7fc0` for `float64` → `bfloat16`.
+/// For two pairs these are the rules of torch's vector code (AVX2 or AVX-512).
+/// The last few elements of a tensor, and a single one, pass through scalar code there, which gives
+/// other NaN: `0x7fffffff` for `float16` → `float32`, `0x7fc0` for `float64` → `bfloat16`.
 /// Here every element is treated alike.
 ///
 /// ```

@@ -11,6 +11,7 @@
 //! | open and write what `torch.save` writes | [`torch::TorchObject`], [`torch::TorchBuilder`] |
 //! | open and write a safetensors file | [`safetensors::SafeTensors`], [`safetensors::write`] |
 //! | look into a pickle | [`pickle::read`], [`pickle::Graph`] |
+//! | cast elements to another dtype | [`cast()`], [`Caster`] |
 //! | tell what a file is | [`sniff`] |
 //! | replace a file in one step | [`save_atomic`] |
 //!
