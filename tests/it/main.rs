@@ -8,6 +8,7 @@
     reason = "a test reports by panicking, and prints how many cases it judged"
 )]
 
+mod cases;
 mod casts;
 mod checkpoints;
 mod damaged;
@@ -15,3 +16,4 @@ mod forward_corpus;
 mod params;
 mod sniff;
 mod torch_bytes;
+mod torch_corpus;

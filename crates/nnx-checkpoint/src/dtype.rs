@@ -47,6 +47,8 @@ pub enum Dtype {
     Complex64,
     /// Two doubles, real part first.
     Complex128,
+    /// Two upper halves of a float32, real part first.
+    BComplex32,
     /// 4 exponent bits, 3 mantissa bits, no infinities.
     Float8E4M3Fn,
     /// 5 exponent bits, 2 mantissa bits.
@@ -59,6 +61,12 @@ pub enum Dtype {
     Float8E8M0Fnu,
     /// Two 4-bit floats a byte; shapes count bytes.
     Float4E2M1FnX2,
+    /// Eight opaque fields of one bit a byte; shapes count bytes.
+    Bits1x8,
+    /// Four opaque fields of two bits a byte; shapes count bytes.
+    Bits2x4,
+    /// Two opaque fields of four bits a byte; shapes count bytes.
+    Bits4x2,
     /// 8 opaque bits.
     Bits8,
     /// 16 opaque bits.
@@ -69,6 +77,12 @@ pub enum Dtype {
     QInt8,
     /// 32 bits, signed, with scale and zero point beside them.
     QInt32,
+    /// 4 bits, unsigned, with scale and zero point beside them; shapes count elements, of which a
+    /// byte holds two, and every row begins a new byte.
+    QUInt4x2,
+    /// 2 bits, unsigned, with scale and zero point beside them; shapes count elements, of which a
+    /// byte holds four, and every row begins a new byte.
+    QUInt2x4,
 }
 
 /// Dtype, PyTorch's name, bytes an element, bytes a number within it, PyTorch's typed storage class
@@ -103,17 +117,23 @@ const TABLE: &[Row] = &[
     (Dtype::Complex32,      "complex32",        4,  2, None,                         None),
     (Dtype::Complex64,      "complex64",        8,  4, Some("ComplexFloatStorage"),  Some("C64")),
     (Dtype::Complex128,     "complex128",       16, 8, Some("ComplexDoubleStorage"), None),
+    (Dtype::BComplex32,     "bcomplex32",       4,  2, None,                         None),
     (Dtype::Float8E4M3Fn,   "float8_e4m3fn",    1,  1, None,                         Some("F8_E4M3")),
     (Dtype::Float8E5M2,     "float8_e5m2",      1,  1, None,                         Some("F8_E5M2")),
     (Dtype::Float8E4M3FnUz, "float8_e4m3fnuz",  1,  1, None,                         Some("F8_E4M3FNUZ")),
     (Dtype::Float8E5M2FnUz, "float8_e5m2fnuz",  1,  1, None,                         Some("F8_E5M2FNUZ")),
     (Dtype::Float8E8M0Fnu,  "float8_e8m0fnu",   1,  1, None,                         Some("F8_E8M0")),
     (Dtype::Float4E2M1FnX2, "float4_e2m1fn_x2", 1,  1, None,                         Some("F4")),
+    (Dtype::Bits1x8,        "bits1x8",          1,  1, None,                         None),
+    (Dtype::Bits2x4,        "bits2x4",          1,  1, None,                         None),
+    (Dtype::Bits4x2,        "bits4x2",          1,  1, None,                         None),
     (Dtype::Bits8,          "bits8",            1,  1, None,                         None),
     (Dtype::Bits16,         "bits16",           2,  2, None,                         None),
     (Dtype::QUInt8,         "quint8",           1,  1, Some("QUInt8Storage"),        None),
     (Dtype::QInt8,          "qint8",            1,  1, Some("QInt8Storage"),         None),
     (Dtype::QInt32,         "qint32",           4,  4, Some("QInt32Storage"),        None),
+    (Dtype::QUInt4x2,       "quint4x2",         1,  1, Some("QUInt4x2Storage"),      None),
+    (Dtype::QUInt2x4,       "quint2x4",         1,  1, Some("QUInt2x4Storage"),      None),
 ];
 
 impl Dtype {
@@ -132,7 +152,8 @@ impl Dtype {
         TABLE.iter().find(|row| row.1 == name).map(|row| row.0)
     }
 
-    /// Bytes an element occupies.
+    /// Bytes an element occupies; of the dtypes that [pack](Self::is_packed) several elements into
+    /// a byte, bytes a unit of their storage does.
     pub fn size(self) -> usize {
         self.row().2
     }
@@ -141,6 +162,32 @@ impl Dtype {
     /// byte order matters.
     pub fn component_size(self) -> usize {
         self.row().3
+    }
+
+    /// Whether an element is a pair of numbers, real part first.
+    ///
+    /// ```
+    /// use nnx_checkpoint::Dtype;
+    ///
+    /// assert!(Dtype::Complex64.is_complex());
+    /// assert!(!Dtype::Float64.is_complex());
+    /// ```
+    pub fn is_complex(self) -> bool {
+        self.size() != self.component_size()
+    }
+
+    /// Whether the elements are integers that a scale and a zero point turn into numbers.
+    pub fn is_quantized(self) -> bool {
+        matches!(
+            self,
+            Self::QUInt8 | Self::QInt8 | Self::QInt32 | Self::QUInt4x2 | Self::QUInt2x4
+        )
+    }
+
+    /// Whether a byte holds several of the elements that shapes count, so that an element has no
+    /// address of its own.
+    pub fn is_packed(self) -> bool {
+        matches!(self, Self::QUInt4x2 | Self::QUInt2x4)
     }
 
     /// The class in module `torch` that a saved storage of this dtype names, where there is one;
@@ -194,7 +241,7 @@ mod tests {
     #[test]
     fn each_row_stands_at_its_discriminant() {
         // The last variant of the declaration: a new one must be added to the table and here.
-        assert_eq!(TABLE.len(), Dtype::QInt32 as usize + 1);
+        assert_eq!(TABLE.len(), Dtype::QUInt2x4 as usize + 1);
         for (index, row) in TABLE.iter().enumerate() {
             assert_eq!(row.0 as usize, index, "{}", row.1);
             assert_eq!(row.0.size() % row.0.component_size(), 0);

@@ -37,6 +37,35 @@ pub enum ErrorKind {
         /// What the file holds instead, such as `a dict of 6 items`.
         found: String,
     },
+    /// The file is something else that people mistake for a checkpoint, or a folder without weights.
+    #[error("{what} is no checkpoint; {hint}")]
+    NotACheckpoint {
+        /// What it is, with its article: `a Git LFS pointer`.
+        what: String,
+        /// What to do instead.
+        hint: String,
+    },
+    /// Two values would get one name.
+    #[error("two values would get the name `{name}`")]
+    NameCollision {
+        /// The name.
+        name: String,
+    },
+    /// A file that the index of a sharded checkpoint names is not there.
+    #[error("the index names the shard `{shard}`, which is not there; download it as well")]
+    MissingShard {
+        /// The name of the file, as it stands in the index.
+        shard: String,
+    },
+    /// A file that the index of a sharded checkpoint names would lie outside the index's folder.
+    #[error("the index names the shard `{shard}`, which would lie outside its folder")]
+    PathTraversal {
+        /// The name of the file, as it stands in the index.
+        shard: String,
+    },
+    /// There is no tensor of the name that was asked for.
+    #[error("the checkpoint has no tensor of that name")]
+    NoSuchTensor,
     /// The bytes contradict the format that they claim to have.
     #[error("{what}")]
     Malformed {
@@ -74,6 +103,30 @@ pub enum ErrorKind {
     /// The operating system refused.
     #[error(transparent)]
     Io(std::io::Error),
+}
+
+impl ErrorKind {
+    /// The kind's name in `snake_case`, which stays the same from version to version: for scripts,
+    /// and for `nnx --json`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::NotFound => "not_found",
+            Self::Empty => "empty",
+            Self::NotNNCheckpoint { .. } => "not_nn_checkpoint",
+            Self::NotACheckpoint { .. } => "not_a_checkpoint",
+            Self::NameCollision { .. } => "name_collision",
+            Self::MissingShard { .. } => "missing_shard",
+            Self::PathTraversal { .. } => "path_traversal",
+            Self::NoSuchTensor => "no_such_tensor",
+            Self::Malformed { .. } => "malformed",
+            Self::Unsupported { .. } => "unsupported",
+            Self::ForbiddenGlobal { .. } => "unsafe_global",
+            Self::Limit { .. } => "limit_exceeded",
+            #[cfg(feature = "nnx")]
+            Self::Params(_) => "invalid_configuration",
+            Self::Io(_) => "io",
+        }
+    }
 }
 
 impl Error {

@@ -30,6 +30,13 @@ pub struct Limits {
     pub max_depth: u64,
     /// Bytes of a safetensors header. Default: 100,000,000, the format's own bound.
     pub max_header_bytes: u64,
+    /// Tensors and other values that a listing may name. A file can name one value in many ways
+    /// without growing. Default: 4,194,304.
+    pub max_listed: u64,
+    /// Bytes of all names of a listing together. Default: 256 MiB.
+    pub max_name_bytes: u64,
+    /// Files that the index of a sharded checkpoint may name. Default: 10,000.
+    pub max_shards: u64,
     /// Bytes that a tensor may need beyond those of its storage, as a broadcast view does when it
     /// is gathered. Default: 1 GiB.
     pub max_expanded_bytes: u64,
@@ -46,6 +53,9 @@ impl Default for Limits {
             max_values: 1_000_000,
             max_depth: 1_000,
             max_header_bytes: 100_000_000,
+            max_listed: 1 << 22,
+            max_name_bytes: 1 << 28,
+            max_shards: 10_000,
             max_expanded_bytes: 1 << 30,
         }
     }
@@ -80,5 +90,8 @@ setters!(
     max_values,
     max_depth,
     max_header_bytes,
+    max_listed,
+    max_name_bytes,
+    max_shards,
     max_expanded_bytes,
 );

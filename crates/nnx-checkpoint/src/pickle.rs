@@ -14,4 +14,5 @@ mod tests;
 
 pub use graph::{Call, Change, Graph, Node, NodeId, Object, Text};
 pub use read::read;
+pub(crate) use read::read_or_part;
 pub use write::write;

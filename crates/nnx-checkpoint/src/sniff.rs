@@ -19,6 +19,13 @@ pub enum Format {
     Pickle,
     /// A tar archive, as the very first versions of PyTorch wrote it.
     Tar,
+    /// A TorchScript archive: a zip archive with a program beside its tensors. [`sniff`] sees a
+    /// [`TorchZip`](Self::TorchZip); a reader that knows the entries tells them apart.
+    TorchScript,
+    /// Safetensors files with an index, never the outcome of [`sniff`].
+    ShardedSafeTensors,
+    /// Files of `torch.save` with an index, never the outcome of [`sniff`].
+    ShardedTorch,
     /// A zip archive without entries.
     EmptyZip,
     /// A GGUF model, as llama.cpp has it.
@@ -27,6 +34,12 @@ pub enum Format {
     Hdf5,
     /// A NumPy array.
     Npy,
+    /// An ONNX model.
+    Onnx,
+    /// A msgpack file, as Flax writes it.
+    Flax,
+    /// A compressed file: gzip, xz, Zstandard, bzip2 or 7z.
+    Compressed,
     /// The text that Git LFS leaves in place of a file that was not downloaded.
     GitLfsPointer,
     /// A web page, often an error message saved under the name of a model.
@@ -57,6 +70,16 @@ pub fn sniff(prefix: &[u8]) -> Option<Format> {
     if prefix.get(8) == Some(&b'{') {
         return Some(Format::SafeTensors);
     }
+    // Read as a length, these may be that of a safetensors header, hence after it.
+    if matches!(
+        prefix,
+        [0x1f, 0x8b, 0x08, ..] | [b'B', b'Z', b'h', b'1'..=b'9', ..]
+    ) {
+        return Some(Format::Compressed);
+    }
+    if is_flax(prefix) {
+        return Some(Format::Flax);
+    }
     if let Some((0x80, rest)) = prefix.split_first() {
         return Some(if is_legacy(rest) {
             Format::TorchLegacy
@@ -67,6 +90,9 @@ pub fn sniff(prefix: &[u8]) -> Option<Format> {
     // The magic of tar stands where a safetensors header may have any text, hence after it.
     if prefix.get(257..262) == Some(b"ustar") {
         return Some(Format::Tar);
+    }
+    if is_onnx(prefix) {
+        return Some(Format::Onnx);
     }
     None
 }
@@ -80,6 +106,9 @@ const MAGICS: &[(&[u8], Format)] = &[
     (b"\x89HDF\r\n\x1a\n", Format::Hdf5),
     (b"\x93NUMPY", Format::Npy),
     (b"version https://git-lfs", Format::GitLfsPointer),
+    (b"\xfd7zXZ\x00", Format::Compressed),
+    (b"\x28\xb5\x2f\xfd", Format::Compressed),
+    (b"7z\xbc\xaf\x27\x1c", Format::Compressed),
 ];
 
 /// Whether a page begins here, in any letter case.
@@ -89,6 +118,26 @@ fn is_html(prefix: &[u8]) -> bool {
         text.get(..tag.len())
             .is_some_and(|start| start.eq_ignore_ascii_case(tag))
     })
+}
+
+/// Whether an ONNX model begins here: field 1 of its protocol buffer, the version of the format, and
+/// then one of the fields that follow, by their numbers (`onnx/onnx.proto`, `ModelProto`).
+fn is_onnx(prefix: &[u8]) -> bool {
+    matches!(
+        prefix,
+        [
+            0x08,
+            1..=32,
+            0x12 | 0x1a | 0x22 | 0x28 | 0x32 | 0x3a | 0x42,
+            ..
+        ]
+    )
+}
+
+/// Whether a msgpack map of a few entries begins here whose first key is `params`, as
+/// `flax.serialization` writes a model.
+fn is_flax(prefix: &[u8]) -> bool {
+    matches!(prefix, [0x81..=0x8f, 0xa6, rest @ ..] if rest.starts_with(b"params"))
 }
 
 /// Whether what follows 0x80 is a protocol, perhaps a frame (protocol 4), and the integer
@@ -105,6 +154,31 @@ fn is_legacy(rest: &[u8]) -> bool {
     unframed.starts_with(MAGIC)
 }
 
+impl Format {
+    /// The format's name in `snake_case`, for scripts and for `nnx --json`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::TorchZip => "torch_zip",
+            Self::SafeTensors => "safetensors",
+            Self::TorchLegacy => "torch_legacy",
+            Self::Pickle => "pickle",
+            Self::Tar => "torch_tar",
+            Self::TorchScript => "torchscript",
+            Self::ShardedSafeTensors => "sharded_safetensors",
+            Self::ShardedTorch => "sharded_torch",
+            Self::EmptyZip => "empty_zip",
+            Self::Gguf => "gguf",
+            Self::Hdf5 => "hdf5",
+            Self::Npy => "npy",
+            Self::Onnx => "onnx",
+            Self::Flax => "flax",
+            Self::Compressed => "compressed",
+            Self::GitLfsPointer => "git_lfs_pointer",
+            Self::Html => "html",
+        }
+    }
+}
+
 impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -113,10 +187,16 @@ impl fmt::Display for Format {
             Self::TorchLegacy => "a legacy torch.save file",
             Self::Pickle => "a pickle that torch.save did not write",
             Self::Tar => "a tar archive",
+            Self::TorchScript => "a TorchScript archive",
+            Self::ShardedSafeTensors => "a sharded safetensors checkpoint",
+            Self::ShardedTorch => "a sharded PyTorch checkpoint",
             Self::EmptyZip => "a zip archive without entries",
             Self::Gguf => "a GGUF model",
             Self::Hdf5 => "an HDF5 file",
             Self::Npy => "a NumPy array",
+            Self::Onnx => "an ONNX model",
+            Self::Flax => "a Flax msgpack file",
+            Self::Compressed => "a compressed file",
             Self::GitLfsPointer => {
                 "a Git LFS pointer instead of the file; `git lfs pull` downloads it"
             }

@@ -1,7 +1,6 @@
 //! Tensors as PyTorch has them: views over storages.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -9,60 +8,20 @@ use bytes::Bytes;
 use crate::error::{Error, Result};
 use crate::{Dtype, Limits};
 
-/// The bytes that one or more tensors view, little-endian. Cheap to clone; clones are the same
-/// storage.
-#[derive(Clone)]
-pub struct Storage(Arc<StorageInner>);
+mod bounds;
+mod gather;
+mod quantizer;
+mod signs;
+mod storage;
 
-struct StorageInner {
-    bytes: Bytes,
-    location: String,
-}
+#[cfg(test)]
+mod tests;
 
-impl Storage {
-    /// A storage of these bytes on the CPU.
-    pub fn new(bytes: impl Into<Bytes>) -> Self {
-        Self::at(bytes, "cpu")
-    }
+pub use bounds::contiguous_strides;
+pub use quantizer::Quantizer;
+pub use storage::Storage;
 
-    /// A storage that PyTorch had on the device `location`, such as `cuda:0`.
-    pub fn at(bytes: impl Into<Bytes>, location: impl Into<String>) -> Self {
-        Self(Arc::new(StorageInner {
-            bytes: bytes.into(),
-            location: location.into(),
-        }))
-    }
-
-    /// The bytes, little-endian.
-    pub fn bytes(&self) -> &Bytes {
-        &self.0.bytes
-    }
-
-    /// The device the file names: `cpu`, `cuda:0`, `mps`.
-    pub fn location(&self) -> &str {
-        &self.0.location
-    }
-
-    /// Whether both are one storage, as the tensors of tied weights have it.
-    pub fn is_same(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-
-    /// A number that equal storages, and only they, share while any of them lives.
-    pub fn identity(&self) -> usize {
-        Arc::as_ptr(&self.0).addr()
-    }
-}
-
-/// Sizes, not bytes: a storage may hold gigabytes.
-impl fmt::Debug for Storage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Storage")
-            .field("bytes", &self.bytes().len())
-            .field("location", &self.location())
-            .finish()
-    }
-}
+use signs::Signs;
 
 /// What Python object a saved tensor was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -72,6 +31,8 @@ pub enum TensorClass {
     Tensor,
     /// `torch.nn.Parameter`.
     Parameter,
+    /// Another subclass of `torch.Tensor`, of which this is the plain tensor beneath.
+    Subclass,
 }
 
 /// A view of a storage: shape, strides and offset count elements, not bytes. A `Tensor` that
@@ -85,6 +46,8 @@ pub struct Tensor {
     strides: Vec<usize>,
     class: TensorClass,
     requires_grad: bool,
+    signs: Signs,
+    quantizer: Option<Arc<Quantizer>>,
 }
 
 impl Tensor {
@@ -117,6 +80,12 @@ impl Tensor {
         shape: &[usize],
         strides: &[usize],
     ) -> Result<Self> {
+        if dtype.is_packed() {
+            return Err(Error::unsupported(format!(
+                "the elements of a {dtype} tensor have no bytes of their own; take those of its \
+                 storage"
+            )));
+        }
         if shape.len() != strides.len() {
             return Err(Error::malformed(format!(
                 "shape {shape:?} has {} dimensions, strides {strides:?} have {}",
@@ -124,7 +93,7 @@ impl Tensor {
                 strides.len()
             )));
         }
-        let end = end_of_view(dtype, offset, shape, strides).ok_or_else(|| {
+        let end = bounds::end_of_view(dtype, offset, shape, strides).ok_or_else(|| {
             Error::malformed(format!(
                 "offset {offset}, shape {shape:?} and strides {strides:?} overflow"
             ))
@@ -144,6 +113,8 @@ impl Tensor {
             strides: strides.to_vec(),
             class: TensorClass::Tensor,
             requires_grad: false,
+            signs: Signs::default(),
+            quantizer: None,
         })
     }
 
@@ -159,6 +130,30 @@ impl Tensor {
     pub fn with_requires_grad(mut self, requires_grad: bool) -> Self {
         self.requires_grad = requires_grad;
         self
+    }
+
+    /// The same tensor with what its integers stand for.
+    ///
+    /// # Errors
+    /// When the dtype is not a quantised one, or the scales and zero points are not one for each
+    /// index along their dimension.
+    pub fn with_quantizer(mut self, quantizer: Quantizer) -> Result<Self> {
+        if !self.dtype.is_quantized() {
+            return Err(Error::malformed(format!(
+                "scale and zero point of a {} tensor, whose elements are no quantised integers",
+                self.dtype
+            )));
+        }
+        quantizer.check(&self.shape)?;
+        self.quantizer = Some(Arc::new(quantizer));
+        Ok(self)
+    }
+
+    /// The same view with PyTorch's lazy bits set: the values are those of the storage conjugated,
+    /// negated or both.
+    pub(crate) fn with_signs(mut self, conj: bool, neg: bool) -> Result<Self> {
+        self.signs = Signs::new(self.dtype, conj, neg)?;
+        Ok(self)
     }
 
     /// The storage viewed.
@@ -196,6 +191,23 @@ impl Tensor {
         self.requires_grad
     }
 
+    /// Whether the values are the complex conjugates of those in the storage: PyTorch's
+    /// `tensor.is_conj()`. [`to_bytes`](Self::to_bytes) resolves it.
+    pub fn is_conj(&self) -> bool {
+        self.signs.conj()
+    }
+
+    /// Whether the values are the negatives of those in the storage: PyTorch's `tensor.is_neg()`.
+    /// [`to_bytes`](Self::to_bytes) resolves it.
+    pub fn is_neg(&self) -> bool {
+        self.signs.neg()
+    }
+
+    /// What the integers of a quantised tensor stand for.
+    pub fn quantizer(&self) -> Option<&Quantizer> {
+        self.quantizer.as_deref()
+    }
+
     /// Elements of the view.
     pub fn elements(&self) -> usize {
         self.shape.iter().product()
@@ -223,10 +235,11 @@ impl Tensor {
     }
 
     /// The elements in row-major order, little-endian: borrowed from the storage when they lie so,
-    /// else gathered. Uses the default [`Limits`].
+    /// else gathered, and conjugated or negated where the view is. Uses the default [`Limits`].
     ///
     /// # Errors
-    /// When gathering would need more than [`Limits::max_expanded_bytes`] beyond the storage.
+    /// When gathering would need more than [`Limits::max_expanded_bytes`] beyond the storage, or
+    /// more memory than there is.
     pub fn to_bytes(&self) -> Result<Cow<'_, [u8]>> {
         self.to_bytes_within(&Limits::default())
     }
@@ -234,187 +247,46 @@ impl Tensor {
     /// [`to_bytes`](Self::to_bytes) under limits of your own.
     ///
     /// # Errors
-    /// When gathering would need more than [`Limits::max_expanded_bytes`] beyond the storage.
+    /// As for [`to_bytes`](Self::to_bytes).
     pub fn to_bytes_within(&self, limits: &Limits) -> Result<Cow<'_, [u8]>> {
-        let storage = self.storage.bytes();
-        let len = self.byte_len();
-        if self.is_contiguous() {
-            let start = if len == 0 {
-                0
-            } else {
-                self.offset.saturating_mul(self.dtype.size())
-            };
-            return storage
-                .get(start..start.saturating_add(len))
-                .map(Cow::Borrowed)
-                .ok_or_else(|| Error::malformed("a tensor lies outside its storage"));
-        }
-        let expanded = len.saturating_sub(storage.len()) as u64;
-        if expanded > limits.max_expanded_bytes {
-            return Err(Error::limit(
-                "max_expanded_bytes",
-                limits.max_expanded_bytes,
-                expanded,
-            ));
-        }
-        gather(self).map(Cow::Owned)
-    }
-}
-
-/// Strides of a row-major tensor of that shape, as PyTorch counts them (a size of zero counts as
-/// one).
-///
-/// # Errors
-/// When a product of sizes overflows.
-pub fn contiguous_strides(shape: &[usize]) -> Result<Vec<usize>> {
-    let mut strides = vec![1; shape.len()];
-    let mut step: usize = 1;
-    for (stride, &size) in strides.iter_mut().zip(shape).rev() {
-        *stride = step;
-        step = step
-            .checked_mul(size.max(1))
-            .ok_or_else(|| Error::malformed(format!("the sizes of shape {shape:?} overflow")))?;
-    }
-    Ok(strides)
-}
-
-/// The byte behind the last element of a view, or none when a number on the way overflows.
-fn end_of_view(dtype: Dtype, offset: usize, shape: &[usize], strides: &[usize]) -> Option<usize> {
-    shape
-        .iter()
-        .try_fold(dtype.size(), |bytes, &size| bytes.checked_mul(size.max(1)))?;
-    let start = offset.checked_mul(dtype.size())?;
-    if shape.contains(&0) {
-        // PyTorch lets an empty view start anywhere; it touches nothing.
-        return Some(0);
-    }
-    let mut last = 0usize;
-    for (&size, &stride) in shape.iter().zip(strides) {
-        last = last.checked_add(size.checked_sub(1)?.checked_mul(stride)?)?;
-    }
-    last.checked_add(1)?
-        .checked_mul(dtype.size())?
-        .checked_add(start)
-}
-
-/// Copies the elements of a strided view into row-major order.
-fn gather(tensor: &Tensor) -> Result<Vec<u8>> {
-    let size = tensor.dtype.size();
-    let outside = || Error::malformed("a tensor lies outside its storage");
-    let mut out = Vec::new();
-    out.try_reserve_exact(tensor.byte_len())
-        .map_err(|_| Error::unsupported(format!("no memory for {} bytes", tensor.byte_len())))?;
-
-    // The innermost dimensions that are contiguous are copied as one run.
-    let (mut outer, mut run) = (tensor.shape.len(), 1usize);
-    for (&dim, &stride) in tensor.shape.iter().zip(&tensor.strides).rev() {
-        if dim != 1 && stride != run {
-            break;
-        }
-        run = run.saturating_mul(dim);
-        outer = outer.saturating_sub(1);
-    }
-    let run_bytes = run.saturating_mul(size);
-    let dims: Vec<(usize, usize)> = tensor
-        .shape
-        .iter()
-        .copied()
-        .zip(tensor.strides.iter().copied())
-        .take(outer)
-        .collect();
-
-    let bytes = tensor.storage.bytes();
-    let mut index = vec![0usize; dims.len()];
-    let mut position = tensor.offset;
-    loop {
-        let start = position.saturating_mul(size);
-        out.extend_from_slice(
-            bytes
-                .get(start..start.saturating_add(run_bytes))
-                .ok_or_else(outside)?,
-        );
-        // Step the odometer: the last dimension first.
-        let mut carried = true;
-        for (count, &(dim, stride)) in index.iter_mut().zip(&dims).rev() {
-            *count = count.saturating_add(1);
-            position = position.saturating_add(stride);
-            if *count < dim {
-                carried = false;
-                break;
+        let bytes = if self.is_contiguous() {
+            Cow::Borrowed(self.contiguous_bytes()?)
+        } else {
+            let expanded = self.byte_len().saturating_sub(self.storage.bytes().len()) as u64;
+            if expanded > limits.max_expanded_bytes {
+                return Err(Error::limit(
+                    "max_expanded_bytes",
+                    limits.max_expanded_bytes,
+                    expanded,
+                ));
             }
-            position = position.saturating_sub(stride.saturating_mul(dim));
-            *count = 0;
+            Cow::Owned(gather::gather(self)?)
+        };
+        if self.signs.is_plain() {
+            return Ok(bytes);
         }
-        if carried {
-            return Ok(out);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn bytes(count: u8) -> Storage {
-        Storage::new((0..count).collect::<Vec<u8>>())
+        let mut bytes = match bytes {
+            Cow::Borrowed(bytes) => {
+                let mut copy = gather::reserved(bytes.len())?;
+                copy.extend_from_slice(bytes);
+                copy
+            }
+            Cow::Owned(bytes) => bytes,
+        };
+        self.signs.resolve(&mut bytes, self.dtype);
+        Ok(Cow::Owned(bytes))
     }
 
-    #[track_caller]
-    fn check(offset: usize, shape: &[usize], strides: &[usize], expected: &[u8]) {
-        let tensor = Tensor::view(bytes(12), Dtype::UInt8, offset, shape, strides).unwrap();
-        assert_eq!(&*tensor.to_bytes().unwrap(), expected);
-    }
-
-    #[test]
-    fn contiguous_views_are_borrowed() {
-        let tensor = Tensor::view(bytes(12), Dtype::UInt8, 2, &[2, 3], &[3, 1]).unwrap();
-        assert!(matches!(
-            tensor.to_bytes().unwrap(),
-            Cow::Borrowed([2, 3, 4, 5, 6, 7])
-        ));
-    }
-
-    #[test]
-    fn strided_views_are_gathered_as_torch_reads_them() {
-        check(0, &[4, 3], &[1, 4], &[0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11]);
-        check(1, &[3], &[3], &[1, 4, 7]);
-        check(0, &[2, 2], &[0, 1], &[0, 1, 0, 1]);
-        check(0, &[2, 2, 2], &[6, 1, 3], &[0, 3, 1, 4, 6, 9, 7, 10]);
-        check(5, &[], &[], &[5]);
-        check(0, &[1, 3], &[99, 1], &[0, 1, 2]);
-        check(100, &[0, 3], &[3, 1], &[]);
-    }
-
-    #[test]
-    fn a_view_outside_its_storage_is_refused() {
-        for (offset, shape, strides) in [
-            (0, vec![13], vec![1]),
-            (11, vec![2], vec![1]),
-            (0, vec![2, 2], vec![11, 1]),
-            (usize::MAX, vec![1], vec![1]),
-            (0, vec![usize::MAX, 2], vec![0, 0]),
-            (0, vec![2], vec![usize::MAX]),
-            (0, vec![2], vec![1, 1]),
-        ] {
-            assert!(Tensor::view(bytes(12), Dtype::UInt8, offset, &shape, &strides).is_err());
-        }
-    }
-
-    #[test]
-    fn a_broadcast_bomb_meets_the_limit() {
-        let bomb = Tensor::view(bytes(1), Dtype::UInt8, 0, &[1 << 40], &[0]).unwrap();
-        let error = bomb.to_bytes().unwrap_err();
-        assert!(error.to_string().contains("max_expanded_bytes"), "{error}");
-        let small = Tensor::view(bytes(1), Dtype::UInt8, 0, &[3], &[0]).unwrap();
-        assert!(
-            small
-                .to_bytes_within(&Limits::default().max_expanded_bytes(1))
-                .is_err()
-        );
-        assert!(
-            small
-                .to_bytes_within(&Limits::default().max_expanded_bytes(2))
-                .is_ok()
-        );
+    fn contiguous_bytes(&self) -> Result<&[u8]> {
+        let len = self.byte_len();
+        let start = if len == 0 {
+            0
+        } else {
+            self.offset.saturating_mul(self.dtype.size())
+        };
+        self.storage
+            .bytes()
+            .get(start..start.saturating_add(len))
+            .ok_or_else(|| Error::malformed("a tensor lies outside its storage"))
     }
 }

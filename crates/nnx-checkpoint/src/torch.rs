@@ -4,14 +4,21 @@
 //! zip container. The layout of both is that of `torch.serialization`, whose `_save`, `_load`,
 //! `_legacy_save` and `_legacy_load` define them.
 
+mod bare;
 mod builder;
 mod legacy;
+mod nested;
 mod object;
+mod opening;
 mod rebuild;
+mod script;
 mod slot;
+mod stream;
+mod tar;
 mod write;
 mod zip;
 
 pub use builder::TorchBuilder;
-pub use object::{PickledObject, TorchObject};
-pub use rebuild::TensorInfo;
+pub use object::{PickledObject, StorageInfo, TorchObject};
+pub(crate) use opening::Opening;
+pub use rebuild::{Layout, QuantizerInfo, SparseKind, TensorInfo};

@@ -49,7 +49,17 @@ const HIGHEST_PROTOCOL: u8 = 5;
 /// or [`max_memo_entries`](Limits::max_memo_entries) is exceeded. The error's offset is that of
 /// the opcode at fault.
 pub fn read(bytes: &[u8], limits: &Limits) -> Result<(Graph, usize)> {
-    Reader {
+    match read_or_part(bytes, limits) {
+        (graph, Ok(consumed)) => Ok((graph, consumed)),
+        (_, Err(error)) => Err(error),
+    }
+}
+
+/// [`read`], but on an error the objects that were made before it are there all the same: Python
+/// would have called by then what they name. The graph is of no use beyond
+/// [`nodes`](Graph::nodes); it may have no root.
+pub(crate) fn read_or_part(bytes: &[u8], limits: &Limits) -> (Graph, Result<usize>) {
+    let mut reader = Reader {
         input: Input::new(bytes, limits.max_pickle_bytes),
         graph: Graph::unfilled(),
         stack: Stack::default(),
@@ -58,8 +68,9 @@ pub fn read(bytes: &[u8], limits: &Limits) -> Result<(Graph, usize)> {
         popped: None,
         names_copied: 0,
         protocol: 0,
-    }
-    .run()
+    };
+    let outcome = reader.run();
+    (reader.graph, outcome)
 }
 
 struct Reader<'a> {
@@ -77,14 +88,14 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn run(mut self) -> Result<(Graph, usize)> {
+    fn run(&mut self) -> Result<usize> {
         loop {
             let opcode = self.input.opcode().map_err(|error| self.placed(error))?;
             if opcode == opcode::STOP {
                 let root = self.pop().map_err(|error| self.placed(error))?;
                 self.graph.set_root(root);
                 self.graph.set_protocol(self.protocol);
-                return Ok((self.graph, self.input.position()));
+                return Ok(self.input.position());
             }
             self.protocol = self.protocol.max(opcode::protocol(opcode));
             let popped = self.popped.take();

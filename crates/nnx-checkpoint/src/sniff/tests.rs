@@ -73,3 +73,16 @@ fn other_formats_are_named() {
     assert_eq!(sniff(&tar), Some(Format::Tar));
     assert_eq!(sniff(&tar[..261]), None);
 }
+
+#[test]
+fn models_of_other_libraries_and_compressed_files_are_named() {
+    // `onnx.save` of a model with the producer name `pytorch`; then one with a graph alone.
+    check("08081207707974", Some(Format::Onnx));
+    check("08083a10", Some(Format::Onnx));
+    check("0800120770", None);
+    check("81a6706172616d7381", Some(Format::Flax));
+    check("1f8b08000000", Some(Format::Compressed));
+    check("28b52ffd", Some(Format::Compressed));
+    check("fd377a585a00", Some(Format::Compressed));
+    check("425a6839", Some(Format::Compressed));
+}

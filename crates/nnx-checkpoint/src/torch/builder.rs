@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use indexmap::IndexMap;
 
 use super::object::{PickledObject, TorchObject};
-use super::slot::{Slot, Slots};
+use super::slot::{Reference, Slot, Slots};
 use crate::error::{Error, Result};
 use crate::pickle::{Call, Graph, Node, NodeId, Object, Text};
 use crate::{Dtype, Storage, Tensor, TensorClass};
@@ -35,7 +35,7 @@ pub struct TorchBuilder {
     globals: HashMap<(String, String), NodeId>,
     /// By the storage's identity; the storage is kept, so that the identity stays its own.
     storages: IndexMap<usize, Built>,
-    by_node: HashMap<NodeId, usize>,
+    by_node: HashMap<NodeId, Reference>,
 }
 
 #[derive(Debug)]
@@ -191,9 +191,24 @@ impl TorchBuilder {
     ///
     /// # Errors
     /// When the storage is no whole number of the tensor's elements, or another tensor views it
-    /// with another dtype; PyTorch saves neither.
+    /// with another dtype (PyTorch saves neither); when the tensor is quantised, a view with lazy
+    /// bits or of another Python class, which this builder does not write.
     pub fn tensor(&mut self, tensor: &Tensor) -> Result<NodeId> {
         let dtype = tensor.dtype();
+        if dtype.is_quantized() {
+            return Err(Error::unsupported("quantised tensors are not written"));
+        }
+        if tensor.is_conj() || tensor.is_neg() {
+            return Err(Error::unsupported(
+                "a view with the conjugate or negative bit is not written; make a tensor of its \
+                 bytes first",
+            ));
+        }
+        if tensor.class() == TensorClass::Subclass {
+            return Err(Error::unsupported(
+                "a tensor of a Python subclass is not written; give it the class `Tensor` first",
+            ));
+        }
         let typed = dtype.storage_class().map(|_| dtype);
         let storage = self.storage(tensor.storage(), typed)?;
         let offset = self.size(tensor.offset())?;
@@ -234,8 +249,8 @@ impl TorchBuilder {
                     self.text(text.as_str().unwrap_or_default())
                 }
                 Node::Global { module, name } => self.global(module, name),
-                Node::Persistent(_) => match (whole.slot_of(id), whole.storage(id)?) {
-                    (Some(slot), Some(storage)) => self.storage(storage, slot.dtype)?,
+                Node::Persistent(_) => match (whole.reference(id), whole.storage(id)?) {
+                    (Some(reference), Some(storage)) => self.storage(storage, reference.dtype)?,
                     _ => continue,
                 },
                 _ => continue,
@@ -255,7 +270,7 @@ impl TorchBuilder {
             .into_values()
             .map(|built| {
                 let key = self.graph.text(built.key).unwrap_or_default().to_owned();
-                Slot::filled(key, built.dtype, built.storage)
+                Slot::filled(key, built.storage)
             })
             .collect();
         TorchObject::built(
@@ -309,7 +324,7 @@ impl TorchBuilder {
         let count = self.size(count)?;
         let pid = self.tuple(vec![kind, class, key, location, count]);
         let node = self.graph.push(Node::Persistent(pid));
-        self.by_node.insert(node, index);
+        self.by_node.insert(node, Reference::whole(index, dtype));
         Ok(node)
     }
 

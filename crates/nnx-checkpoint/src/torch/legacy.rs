@@ -8,25 +8,29 @@ use std::collections::HashMap;
 
 use bytes::Bytes;
 
+use super::nested;
 use super::object::TorchObject;
+use super::opening::Opening;
 use super::slot::{SlotSource, Slots, StorageId};
+use super::stream::Stream;
+use crate::Dtype;
 use crate::error::{Error, Result};
-use crate::pickle::{self, Graph, Node};
-use crate::{Dtype, Limits};
+use crate::pickle::{Graph, Node};
 
 /// The magic number 0x1950a86a20f9469cfc6c as a pickle stores it: two's complement, little-endian.
 const MAGIC: [u8; 10] = [0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19];
 /// The one protocol version that PyTorch ever wrote.
 const PROTOCOL_VERSION: i64 = 1001;
 
-/// Reads a legacy stream; the storages' bytes are shared, not copied.
-pub(super) fn read(bytes: &Bytes, limits: &Limits) -> Result<TorchObject> {
-    let mut stream = Stream {
-        bytes,
-        position: 0,
-        limits,
-    };
-    let (magic, at) = stream.pickle()?;
+/// Reads a legacy stream; the storages' bytes are shared, not copied. `label` names the stream in
+/// errors when it is not the whole file.
+pub(super) fn read(
+    bytes: &Bytes,
+    label: Option<&str>,
+    opening: &mut Opening,
+) -> Result<TorchObject> {
+    let mut stream = Stream::new(bytes, label);
+    let (magic, at) = stream.pickle(opening)?;
     if *magic.node(magic.root()) != Node::BigInt(Box::new(MAGIC)) {
         return Err(Error::unsupported(format!(
             "a bare pickle of {}: `torch.save` did not write it, and PyTorch does not read it",
@@ -34,7 +38,7 @@ pub(super) fn read(bytes: &Bytes, limits: &Limits) -> Result<TorchObject> {
         ))
         .at(at));
     }
-    let (version, at) = stream.pickle()?;
+    let (version, at) = stream.pickle(opening)?;
     if version.int(version.root()) != Some(PROTOCOL_VERSION) {
         return Err(Error::unsupported(format!(
             "the legacy protocol version must be {PROTOCOL_VERSION}, got {}",
@@ -43,11 +47,19 @@ pub(super) fn read(bytes: &Bytes, limits: &Limits) -> Result<TorchObject> {
         .at(at));
     }
     // The platform: PyTorch writes little-endian elements wherever it runs and ignores this.
-    stream.pickle()?;
-    let (graph, _) = stream.pickle()?;
-    let (keys, at) = stream.pickle()?;
+    stream.pickle(opening)?;
+    let (mut graph, _) = stream.pickle(opening)?;
+    let (keys, at) = stream.pickle(opening)?;
 
     let mut storages = storages(&mut stream, &graph, &keys, at)?;
+    if stream.rest() > 0 {
+        opening.notes.push(format!(
+            "{} bytes follow the last storage, at {:#x}",
+            stream.rest(),
+            stream.position()
+        ));
+    }
+    storages.extend(nested::resolve(&mut graph, label, opening)?);
     let slots = Slots::collect(&graph, |id| {
         storages
             .remove(&id.key)
@@ -69,7 +81,8 @@ fn storages(
     let mut ids: HashMap<String, StorageId> = HashMap::new();
     for (_, pid) in graph.persistent_ids() {
         if let Some(id) = StorageId::parse(graph, pid)? {
-            ids.insert(id.key.clone(), id);
+            // Where references differ in dtype, PyTorch counts in elements of the first.
+            ids.entry(id.key.clone()).or_insert(id);
         }
     }
     let keys_not_a_list = || {
@@ -85,9 +98,8 @@ fn storages(
         let id = ids.get(key).ok_or_else(|| {
             Error::malformed(format!("nothing in the object refers to storage `{key}`")).at(at)
         })?;
-        let at = stream.position as u64;
-        let count: [u8; 8] = stream.take(8)?.as_ref().try_into().unwrap_or_default();
-        let byte_len = usize::try_from(i64::from_le_bytes(count))
+        let at = stream.position();
+        let byte_len = usize::try_from(stream.i64()?)
             .ok()
             .and_then(|count| count.checked_mul(id.dtype.map_or(1, Dtype::size)));
         if byte_len != Some(id.byte_len) {
@@ -106,37 +118,4 @@ fn storages(
         }
     }
     Ok(storages)
-}
-
-/// A position in the file.
-struct Stream<'a> {
-    bytes: &'a Bytes,
-    position: usize,
-    limits: &'a Limits,
-}
-
-impl Stream<'_> {
-    /// The next pickle and where it begins.
-    fn pickle(&mut self) -> Result<(Graph, u64)> {
-        let start = self.position;
-        let rest = self.bytes.get(start..).unwrap_or_default();
-        let (graph, consumed) =
-            pickle::read(rest, self.limits).map_err(|error| error.shifted(start as u64))?;
-        self.position = start.saturating_add(consumed);
-        Ok((graph, start as u64))
-    }
-
-    /// The next bytes.
-    fn take(&mut self, count: usize) -> Result<Bytes> {
-        let end = self.position.saturating_add(count);
-        if end > self.bytes.len() {
-            return Err(Error::malformed(format!(
-                "the file ends within {count} bytes that begin here"
-            ))
-            .at(self.position as u64));
-        }
-        let taken = self.bytes.slice(self.position..end);
-        self.position = end;
-        Ok(taken)
-    }
 }

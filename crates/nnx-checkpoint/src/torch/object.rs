@@ -2,18 +2,20 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::slot::{Slot, Slots, StorageId};
-use super::{legacy, zip};
+use super::opening::Opening;
+use super::slot::{Reference, Slot, Slots};
+use super::{bare, legacy, rebuild, tar, zip};
 use crate::error::{Error, Result};
 use crate::pickle::{Graph, Node, NodeId};
 use crate::source::Source;
 use crate::zip::ZipArchive;
-use crate::{Limits, Storage};
+use crate::{Dtype, Format, Limits, Storage};
 
 /// What one `torch.save` wrote: an object graph, and the storages that it refers to.
 ///
@@ -31,9 +33,28 @@ use crate::{Limits, Storage};
 pub struct TorchObject {
     graph: Graph,
     slots: Vec<Slot>,
-    by_node: HashMap<NodeId, usize>,
+    by_node: HashMap<NodeId, Reference>,
     archive: Option<ZipArchive>,
-    swap: bool,
+    verify: bool,
+}
+
+/// What the pickle says of a storage, without its bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StorageInfo {
+    /// Equal for the references to one storage, from 0 in the order of first use.
+    pub index: usize,
+    /// The name of the storage within the file.
+    pub key: String,
+    /// The dtype of a typed storage class; none for an untyped one.
+    pub dtype: Option<Dtype>,
+    /// The device that the storage was on: `cpu`, `cuda:0`, `mps`.
+    pub location: String,
+    /// Bytes of the whole storage.
+    pub storage_len: usize,
+    /// The bytes of the whole storage that are meant: all of them, unless the file is one of
+    /// PyTorch before 0.4 and the reference one to a part.
+    pub range: Range<usize>,
 }
 
 impl TorchObject {
@@ -53,33 +74,55 @@ impl TorchObject {
     /// # Errors
     /// As for [`open`](Self::open).
     pub fn from_bytes(bytes: &Bytes, limits: &Limits) -> Result<Self> {
-        if bytes.starts_with(b"PK") {
-            zip::read(bytes, limits)
+        let format = if bytes.starts_with(b"PK") {
+            Format::TorchZip
         } else {
-            legacy::read(bytes, limits)
+            Format::TorchLegacy
+        };
+        Self::read_as(bytes, &mut Opening::new(format, limits, false))
+    }
+
+    /// Reads the bytes of a file whose format is that of the opening.
+    pub(crate) fn read_as(bytes: &Bytes, opening: &mut Opening) -> Result<Self> {
+        match opening.format {
+            Format::TorchZip => zip::read(bytes, opening),
+            Format::Tar => tar::read(bytes, opening),
+            Format::Pickle => bare::read(bytes, opening),
+            _ => legacy::read(bytes, None, opening),
         }
     }
 
     /// An object whose parts a reader found.
     pub(super) fn read(
         graph: Graph,
-        slots: Slots,
+        mut slots: Slots,
         archive: Option<ZipArchive>,
-        swap: bool,
+        big_endian: bool,
     ) -> Self {
+        if big_endian {
+            slots.set_big_endian(rebuild::untyped_uses(&graph));
+        }
         let Slots { slots, by_node } = slots;
         Self {
             graph,
             slots,
             by_node,
             archive,
-            swap,
+            verify: true,
         }
     }
 
     /// An object made here.
     pub(super) fn built(graph: Graph, slots: Slots) -> Self {
         Self::read(graph, slots, None, false)
+    }
+
+    /// The same object, whose storages' checksums are compared when a storage is first needed, or
+    /// are not. They are by default; a checksum of 0 means that none was computed.
+    #[must_use]
+    pub fn with_verify(mut self, verify: bool) -> Self {
+        self.verify = verify;
+        self
     }
 
     /// The object graph.
@@ -95,38 +138,58 @@ impl TorchObject {
     /// The storage that a [`Node::Persistent`] refers to, if it refers to one.
     ///
     /// # Errors
-    /// When its bytes do not match their checksum.
+    /// When its bytes do not match their checksum, or cannot be put in little-endian order.
     pub fn storage(&self, id: NodeId) -> Result<Option<&Storage>> {
-        self.by_node
-            .get(&id)
-            .map(|&index| self.storage_at(index))
-            .transpose()
+        let Some(reference) = self.reference(id) else {
+            return Ok(None);
+        };
+        let whole = self.storage_at(reference.slot)?;
+        Ok(Some(reference.storage(whole)))
     }
 
-    /// The dtype that the storage class of a [`Node::Persistent`] stands for; the outer option is
-    /// none when the node refers to no storage, the inner when the storage is untyped.
-    pub(super) fn slot_of(&self, id: NodeId) -> Option<&StorageId> {
-        self.by_node
-            .get(&id)
-            .and_then(|&index| self.slots.get(index))
-            .map(|slot| &slot.id)
+    /// What the pickle says of the storage that a [`Node::Persistent`] refers to, if it refers to
+    /// one; no byte of the storage is touched.
+    pub fn storage_info(&self, id: NodeId) -> Option<StorageInfo> {
+        let reference = self.reference(id)?;
+        let slot = self.slots.get(reference.slot)?;
+        Some(StorageInfo {
+            index: reference.slot,
+            key: slot.key.clone(),
+            dtype: reference.dtype,
+            location: slot.location.clone(),
+            storage_len: slot.byte_len,
+            range: reference.part().unwrap_or(0..slot.byte_len),
+        })
+    }
+
+    /// The reference to a storage that a node is, if it is one.
+    pub(super) fn reference(&self, id: NodeId) -> Option<&Reference> {
+        self.by_node.get(&id)
+    }
+
+    /// The storage that a reference is to, or is to a part of.
+    pub(super) fn storage_at(&self, index: usize) -> Result<&Storage> {
+        self.slots
+            .get(index)
+            .ok_or_else(|| Error::malformed("a reference to a storage that is not there"))?
+            .storage(self.archive.as_ref(), self.verify)
+    }
+
+    /// The device of the storage that a reference is to.
+    pub(super) fn location(&self, reference: &Reference) -> Option<&str> {
+        self.slots
+            .get(reference.slot)
+            .map(|slot| slot.location.as_str())
     }
 
     /// The storages in the order of their first use, each with its key.
     pub(super) fn storages(&self) -> impl Iterator<Item = (&str, Result<&Storage>)> {
         self.slots.iter().map(|slot| {
             (
-                slot.id.key.as_str(),
-                slot.storage(self.archive.as_ref(), self.swap),
+                slot.key.as_str(),
+                slot.storage(self.archive.as_ref(), self.verify),
             )
         })
-    }
-
-    fn storage_at(&self, index: usize) -> Result<&Storage> {
-        self.slots
-            .get(index)
-            .ok_or_else(|| Error::malformed("a reference to a storage that is not there"))?
-            .storage(self.archive.as_ref(), self.swap)
     }
 }
 

@@ -1,227 +1,197 @@
 //! From a rebuild call in the graph to a tensor.
+//!
+//! The functions and what each does with its arguments are those of PyTorch's modules
+//! `torch._utils`, `torch._tensor` and `torch.nn.parameter`.
 
 use super::object::TorchObject;
 use crate::error::{Error, Result};
-use crate::pickle::{Call, Graph, Node, NodeId};
+use crate::pickle::{Graph, NodeId};
 use crate::{Dtype, Tensor, TensorClass};
 
-/// A tensor without its bytes: what the pickle says of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct TensorInfo {
-    /// The node of the storage that the tensor views.
-    pub storage: NodeId,
-    /// The element type.
-    pub dtype: Dtype,
-    /// Elements before the first one of the view.
-    pub offset: usize,
-    /// Elements along each dimension.
-    pub shape: Vec<usize>,
-    /// Elements between neighbours along each dimension.
-    pub strides: Vec<usize>,
-    /// The Python class that the tensor was saved as.
-    pub class: TensorClass,
-    /// Whether autograd was to track the tensor.
-    pub requires_grad: bool,
-}
+mod args;
+mod call;
+mod info;
+mod parameter;
+mod quantized;
+mod sparse;
+mod strided;
+mod subclass;
+
+#[cfg(test)]
+mod tests;
+
+pub use info::{Layout, QuantizerInfo, SparseKind, TensorInfo};
+
+use call::{Function, RebuildCall};
+
+/// How deep one rebuild call may hold another: a subclass of a parameter of a tensor takes three.
+const MAX_NESTING: usize = 8;
 
 impl TorchObject {
-    /// What the pickle says of a tensor; none when the node is no tensor.
+    /// What the pickle says of a tensor; none when the node is no tensor. No byte of a storage is
+    /// touched.
     ///
     /// # Errors
     /// When the node is a rebuild call of PyTorch that this version does not follow, or one whose
     /// arguments do not fit it.
     pub fn tensor_info(&self, id: NodeId) -> Result<Option<TensorInfo>> {
-        let graph = self.graph();
-        self.rebuild(id).map_err(|error| match graph.offset(id) {
-            Some(offset) => error.at(offset),
-            None => error,
-        })
+        self.info_within(id, MAX_NESTING)
     }
 
     /// The tensor; none when the node is no tensor.
     ///
     /// # Errors
-    /// As for [`tensor_info`](Self::tensor_info), and when the tensor does not lie within its
-    /// storage or the storage's bytes do not match their checksum.
+    /// As for [`tensor_info`](Self::tensor_info); when the tensor does not lie within its storage or
+    /// the storage's bytes do not match their checksum; and when its elements are not laid out by
+    /// strides, which the message then tells ([`Layout`]).
     pub fn tensor(&self, id: NodeId) -> Result<Option<Tensor>> {
         let Some(info) = self.tensor_info(id)? else {
             return Ok(None);
         };
-        let storage = self
-            .storage(info.storage)?
-            .ok_or_else(|| Error::malformed("a tensor's storage is no storage"))?;
-        let tensor = Tensor::view(
-            storage.clone(),
-            info.dtype,
-            info.offset,
-            &info.shape,
-            &info.strides,
-        )?;
-        Ok(Some(
-            tensor
-                .with_class(info.class)
-                .with_requires_grad(info.requires_grad),
-        ))
+        self.materialize(&info)
+            .map(Some)
+            .map_err(|error| self.located(error, id))
     }
 
-    fn rebuild(&self, id: NodeId) -> Result<Option<TensorInfo>> {
-        let graph = self.graph();
-        let Some((name, args)) = rebuild_call(graph, id) else {
+    fn materialize(&self, info: &TensorInfo) -> Result<Tensor> {
+        let tensor = match &info.layout {
+            Layout::Strided {
+                storage,
+                offset,
+                strides,
+                conj,
+                neg,
+            } => self
+                .view(*storage, info, *offset, strides)?
+                .with_signs(*conj, *neg)?,
+            Layout::Quantized {
+                storage,
+                offset,
+                strides,
+                quantizer,
+            } => {
+                let quantizer = self.quantizer(quantizer)?;
+                self.view(*storage, info, *offset, strides)?
+                    .with_quantizer(quantizer)?
+            }
+            Layout::Meta { .. } => {
+                return Err(Error::unsupported(
+                    "the tensor was saved from the device `meta`: it has no elements",
+                ));
+            }
+            Layout::Wrapper { .. } => {
+                return Err(Error::unsupported(
+                    "the tensor is of a Python class that keeps its elements in attributes of its \
+                     own",
+                ));
+            }
+            Layout::Sparse { .. } | Layout::Nested { .. } => {
+                return Err(Error::unsupported(format!(
+                    "the tensor has the layout `{}`; only its parts have elements of their own",
+                    info.layout.name()
+                )));
+            }
+        };
+        Ok(tensor
+            .with_class(info.class)
+            .with_requires_grad(info.requires_grad))
+    }
+
+    /// [`tensor_info`](Self::tensor_info) with that many calls to go.
+    fn info_within(&self, id: NodeId, nesting: usize) -> Result<Option<TensorInfo>> {
+        let Some(call) = RebuildCall::of_node(self.graph(), id) else {
             return Ok(None);
         };
-        match (name, args) {
-            ("_rebuild_tensor_v2", &[storage, offset, size, stride, grad, _, ref rest @ ..])
-                if rest.len() <= 1 =>
-            {
-                self.check_metadata(rest.first())?;
-                let dtype = self.storage_dtype(storage)?;
-                self.info(storage, dtype, [offset, size, stride], grad)
-                    .map(Some)
-            }
-            (
-                "_rebuild_tensor_v3",
-                &[storage, offset, size, stride, grad, _, dtype, ref rest @ ..],
-            ) if rest.len() <= 1 => {
-                self.check_metadata(rest.first())?;
-                let dtype = match graph.global(dtype) {
-                    Some(("torch", name)) => Dtype::from_name(name).ok_or_else(|| {
-                        Error::unsupported(format!("`torch.{name}` is no dtype known here"))
-                    })?,
-                    _ => {
-                        return Err(Error::malformed(format!(
-                            "a tensor's dtype must be a dtype of `torch`, got {}",
-                            graph.describe(dtype)
-                        )));
-                    }
-                };
-                self.info(storage, dtype, [offset, size, stride], grad)
-                    .map(Some)
-            }
-            ("_rebuild_parameter", &[data, grad, _]) => {
-                // The data of a parameter is a plain tensor; a parameter of a parameter is no file
-                // of PyTorch's, and following one without bound would be a trap.
-                if rebuild_call(graph, data).is_some_and(|(name, _)| name == "_rebuild_parameter") {
-                    return Err(Error::malformed("a parameter made of a parameter"));
+        call.and_then(|call| self.rebuild(&call, nesting))
+            .map(Some)
+            .map_err(|error| self.located(error, id))
+    }
+
+    /// The tensor that an argument must be.
+    fn argument(&self, id: NodeId, what: &str, nesting: usize) -> Result<TensorInfo> {
+        let nesting = deeper(nesting)?;
+        self.info_within(id, nesting)?.ok_or_else(|| {
+            Error::malformed(format!(
+                "{what} must be a tensor, got {}",
+                self.graph().describe(id)
+            ))
+        })
+    }
+
+    fn rebuild(&self, call: &RebuildCall<'_>, nesting: usize) -> Result<TensorInfo> {
+        let args = call.args;
+        let info = match call.function {
+            Function::Tensor => self.rebuild_tensor(args),
+            Function::TensorV2 => self.rebuild_tensor_v2(args),
+            Function::TensorV3 => self.rebuild_tensor_v3(args),
+            Function::Quantized => self.rebuild_quantized(args),
+            Function::Sparse => self.rebuild_sparse(args, nesting),
+            Function::Nested => self.rebuild_nested(args, nesting),
+            Function::Meta => self.rebuild_meta(args),
+            Function::FromCpu => self.rebuild_from_cpu(args, nesting),
+            Function::Wrapper => self.rebuild_wrapper(args),
+            Function::Parameter => self.rebuild_parameter(args, nesting),
+            Function::ParameterWithState => self.rebuild_parameter_with_state(args, nesting),
+            Function::FromType => self.rebuild_from_type(args, nesting),
+            Function::Constructor(class) => self.construct(class, args, call.state, nesting),
+        }?;
+        info.ok_or_else(|| {
+            Error::malformed(format!(
+                "`{}.{}` does not take {} arguments",
+                call.module,
+                call.name,
+                args.len()
+            ))
+        })
+    }
+
+    /// An error at the place of a node, unless it has one.
+    fn located(&self, error: Error, id: NodeId) -> Error {
+        match self.graph().offset(id) {
+            Some(offset) => error.at(offset),
+            None => error,
+        }
+    }
+}
+
+/// One call less to go.
+fn deeper(nesting: usize) -> Result<usize> {
+    nesting.checked_sub(1).ok_or_else(|| {
+        Error::malformed(format!(
+            "a tensor is made of more than {MAX_NESTING} others, one in the other"
+        ))
+    })
+}
+
+/// The references through `UntypedStorage` that tensors of the graph use, each with the dtype of
+/// the tensor.
+pub(super) fn untyped_uses(graph: &Graph) -> impl Iterator<Item = (NodeId, Dtype)> + '_ {
+    graph.ids().filter_map(|id| {
+        let mut call = RebuildCall::of_node(graph, id)?.ok()?;
+        for _ in 0..MAX_NESTING {
+            match (call.function, call.args) {
+                (Function::TensorV3, &[storage, _, _, _, _, _, dtype, ..]) => {
+                    return args::dtype(graph, dtype).ok().map(|dtype| (storage, dtype));
                 }
-                let info = self.rebuild(data)?.ok_or_else(|| {
-                    Error::malformed(format!(
-                        "a parameter must be made of a tensor, got {}",
-                        graph.describe(data)
-                    ))
-                })?;
-                let requires_grad = boolean(graph, grad)?;
-                Ok(Some(TensorInfo {
-                    class: TensorClass::Parameter,
-                    requires_grad,
-                    ..info
-                }))
+                // The function that `_rebuild_from_type` calls has no node of its own.
+                (Function::FromType, &[function, _, args, _]) => {
+                    call = RebuildCall::new(graph, function, args)?.ok()?;
+                }
+                _ => return None,
             }
-            ("_rebuild_tensor_v2" | "_rebuild_tensor_v3" | "_rebuild_parameter", args) => {
-                Err(Error::malformed(format!(
-                    "`torch._utils.{name}` does not take {} arguments",
-                    args.len()
-                )))
-            }
-            (name, _) => Err(Error::unsupported(format!(
-                "tensors that `torch._utils.{name}` rebuilds are not read"
-            ))),
         }
-    }
-
-    fn info(
-        &self,
-        storage: NodeId,
-        dtype: Dtype,
-        [offset, size, stride]: [NodeId; 3],
-        grad: NodeId,
-    ) -> Result<TensorInfo> {
-        let graph = self.graph();
-        Ok(TensorInfo {
-            storage,
-            dtype,
-            offset: count(graph, offset)?,
-            shape: counts(graph, size)?,
-            strides: counts(graph, stride)?,
-            class: TensorClass::Tensor,
-            requires_grad: boolean(graph, grad)?,
-        })
-    }
-
-    fn storage_dtype(&self, storage: NodeId) -> Result<Dtype> {
-        let id = self.slot_of(storage).ok_or_else(|| {
-            Error::malformed(format!(
-                "a tensor's storage must be a persistent id of one, got {}",
-                self.graph().describe(storage)
-            ))
-        })?;
-        id.dtype.ok_or_else(|| {
-            Error::malformed("a tensor over an untyped storage must state its dtype")
-        })
-    }
-
-    /// The seventh (or eighth) argument holds lazy bits, such as `{'conj': True}`.
-    fn check_metadata(&self, metadata: Option<&NodeId>) -> Result<()> {
-        let Some(&metadata) = metadata else {
-            return Ok(());
-        };
-        match self.graph().node(metadata) {
-            Node::None => Ok(()),
-            Node::Dict(pairs) if pairs.is_empty() => Ok(()),
-            _ => Err(Error::unsupported(format!(
-                "tensors with lazy bits ({}) are not read; save `tensor.resolve_conj()` or \
-                 `tensor.resolve_neg()` instead",
-                self.graph().describe(metadata)
-            ))),
-        }
-    }
+        None
+    })
 }
 
-/// Function and arguments, if the node is a call of one of PyTorch's rebuild functions.
-fn rebuild_call(graph: &Graph, id: NodeId) -> Option<(&str, &[NodeId])> {
-    let Call::Reduce { callable, args } = graph.object(id)?.call else {
-        return None;
-    };
-    match graph.global(callable)? {
-        ("torch._utils", name) if name.starts_with("_rebuild_") => {
-            Some((name, graph.sequence(args)?))
-        }
-        _ => None,
-    }
-}
-
-fn count(graph: &Graph, id: NodeId) -> Result<usize> {
-    graph
-        .int(id)
-        .and_then(|value| usize::try_from(value).ok())
-        .ok_or_else(|| {
-            Error::malformed(format!(
-                "offsets, sizes and strides must be whole numbers from 0, got {}",
-                graph.describe(id)
-            ))
-        })
-}
-
-fn counts(graph: &Graph, id: NodeId) -> Result<Vec<usize>> {
-    graph
-        .sequence(id)
-        .ok_or_else(|| {
-            Error::malformed(format!(
-                "sizes and strides must be tuples, got {}",
-                graph.describe(id)
-            ))
-        })?
-        .iter()
-        .map(|&id| count(graph, id))
-        .collect()
-}
-
-fn boolean(graph: &Graph, id: NodeId) -> Result<bool> {
-    match graph.node(id) {
-        Node::Bool(value) => Ok(*value),
-        _ => Err(Error::malformed(format!(
-            "`requires_grad` must be a bool, got {}",
-            graph.describe(id)
-        ))),
+/// A tensor of the class `torch.Tensor`.
+fn plain(dtype: Dtype, shape: Vec<usize>, requires_grad: bool, layout: Layout) -> TensorInfo {
+    TensorInfo {
+        dtype,
+        shape,
+        class: TensorClass::Tensor,
+        requires_grad,
+        attributes: None,
+        layout,
     }
 }

@@ -1,21 +1,32 @@
 //! A storage that a pickle refers to, resolved when it is first needed.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use bytes::Bytes;
 use indexmap::IndexMap;
 
 use crate::error::{Error, Result};
-use crate::pickle::{Graph, Node, NodeId};
+use crate::pickle::{Graph, NodeId};
 use crate::zip::ZipArchive;
 use crate::{Dtype, Storage};
 
-/// A storage by reference: what the persistent id says, and where the bytes are.
+mod id;
+
+pub(super) use id::StorageId;
+
+/// A storage by reference: what the persistent ids say of it, and where the bytes are.
 #[derive(Debug)]
 pub(super) struct Slot {
-    pub(super) id: StorageId,
+    /// The name of the storage within the file.
+    pub(super) key: String,
+    /// The device, as `torch.serialization.location_tag` spells it.
+    pub(super) location: String,
+    /// Bytes of the whole storage.
+    pub(super) byte_len: usize,
     source: SlotSource,
+    order: ByteOrder,
     storage: OnceLock<Storage>,
 }
 
@@ -28,122 +39,94 @@ pub(super) enum SlotSource {
     Bytes(Bytes),
 }
 
-/// The five or six members of a storage's persistent id.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct StorageId {
-    /// The name of the storage within the file.
-    pub(super) key: String,
-    /// The dtype of a typed storage class; none for `UntypedStorage`.
-    pub(super) dtype: Option<Dtype>,
-    /// The device, as `torch.serialization.location_tag` spells it.
-    pub(super) location: String,
-    /// Bytes of the whole storage.
-    pub(super) byte_len: usize,
+/// How the bytes of a file become little-endian ones.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum ByteOrder {
+    /// They are.
+    Little,
+    /// Numbers of so many bytes are turned round.
+    Big(usize),
+    /// The file is big-endian, and its references disagree on the size of a number.
+    Unclear,
 }
 
-impl StorageId {
-    /// Reads a persistent id. None for one that names no storage (`module`, in old files).
-    pub(super) fn parse(graph: &Graph, pid: NodeId) -> Result<Option<Self>> {
-        let at = |error: Error| match graph.offset(pid) {
-            Some(offset) => error.at(offset),
-            None => error,
-        };
-        let malformed = |what: &str| {
-            at(Error::malformed(format!(
-                "a storage's persistent id must be ('storage', class, key, location, count), got \
-                 {} with {what}",
-                graph.describe(pid)
-            )))
-        };
-        let Node::Tuple(members) = graph.node(pid) else {
-            return Err(malformed("no members"));
-        };
-        let (kind, class, key, location, count, view) = match **members {
-            [kind, class, key, location, count] => (kind, class, key, location, count, None),
-            [kind, class, key, location, count, view] => {
-                (kind, class, key, location, count, Some(view))
-            }
-            [kind, ..] if graph.text(kind) != Some("storage") => return Ok(None),
-            _ => return Err(malformed("another number of members")),
-        };
-        match graph.text(kind) {
-            Some("storage") => {}
-            Some(_) => return Ok(None),
-            None => return Err(malformed("no text in front")),
-        }
-        let (module, name) = graph
-            .global(class)
-            .ok_or_else(|| malformed("no class in second place"))?;
-        let dtype = match (module, name) {
-            ("torch.storage", "UntypedStorage") => None,
-            ("torch", name) => Some(Dtype::from_storage_class(name).ok_or_else(|| {
-                at(Error::unsupported(format!(
-                    "`torch.{name}` is no storage class known here"
-                )))
-            })?),
-            _ => {
-                return Err(at(Error::unsupported(format!(
-                    "`{module}.{name}` is no storage class known here"
-                ))));
-            }
-        };
-        if view.is_some_and(|view| *graph.node(view) != Node::None) {
-            return Err(at(Error::unsupported(
-                "a view of a storage, as PyTorch before 0.4 saved it, is not read",
-            )));
-        }
-        let byte_len = graph
-            .int(count)
-            .and_then(|count| usize::try_from(count).ok())
-            .and_then(|count| count.checked_mul(dtype.map_or(1, Dtype::size)))
-            .ok_or_else(|| malformed("no valid count"))?;
-        Ok(Some(Self {
-            key: graph
-                .text(key)
-                .ok_or_else(|| malformed("no text as key"))?
-                .to_owned(),
+/// One reference to a storage.
+#[derive(Debug)]
+pub(super) struct Reference {
+    /// Which storage.
+    pub(super) slot: usize,
+    /// The dtype of a typed storage class; none for `UntypedStorage`.
+    pub(super) dtype: Option<Dtype>,
+    view: Option<View>,
+}
+
+/// A part of a storage that was a storage of its own in Python.
+#[derive(Debug)]
+struct View {
+    range: Range<usize>,
+    storage: OnceLock<Storage>,
+}
+
+impl Reference {
+    /// A reference to a whole storage.
+    pub(super) fn whole(slot: usize, dtype: Option<Dtype>) -> Self {
+        Self {
+            slot,
             dtype,
-            location: graph
-                .text(location)
-                .ok_or_else(|| malformed("no text as location"))?
-                .to_owned(),
-            byte_len,
-        }))
+            view: None,
+        }
+    }
+
+    /// The bytes of the storage that are meant, if not all.
+    pub(super) fn part(&self) -> Option<Range<usize>> {
+        self.view.as_ref().map(|view| view.range.clone())
+    }
+
+    /// The storage meant, of the whole one: the same one at every call.
+    pub(super) fn storage<'a>(&'a self, whole: &'a Storage) -> &'a Storage {
+        match &self.view {
+            None => whole,
+            Some(view) => view.storage.get_or_init(|| {
+                // A persistent id is read only when its view lies within the storage.
+                let bytes = whole.bytes().slice(view.range.clone());
+                Storage::at(bytes, whole.location())
+            }),
+        }
     }
 }
 
 impl Slot {
     /// A slot whose bytes are read when first needed.
-    pub(super) fn new(id: StorageId, source: SlotSource) -> Self {
+    fn new(id: StorageId, source: SlotSource) -> Self {
         Self {
-            id,
+            key: id.key,
+            location: id.location,
+            byte_len: id.byte_len,
             source,
+            order: ByteOrder::Little,
             storage: OnceLock::new(),
         }
     }
 
     /// A slot of a storage at hand.
-    pub(super) fn filled(key: String, dtype: Option<Dtype>, storage: Storage) -> Self {
-        let id = StorageId {
+    pub(super) fn filled(key: String, storage: Storage) -> Self {
+        Self {
             key,
-            dtype,
             location: storage.location().to_owned(),
             byte_len: storage.bytes().len(),
-        };
-        let source = SlotSource::Bytes(storage.bytes().clone());
-        Self {
-            id,
-            source,
+            source: SlotSource::Bytes(storage.bytes().clone()),
+            order: ByteOrder::Little,
             storage: OnceLock::from(storage),
         }
     }
 
-    /// The storage: the same one at every call.
+    /// The storage: the same one at every call. `verify` decides whether a record's checksum is
+    /// compared.
     ///
     /// # Errors
     /// When the record's checksum does not match, or its bytes cannot be put in little-endian
     /// order.
-    pub(super) fn storage(&self, archive: Option<&ZipArchive>, swap: bool) -> Result<&Storage> {
+    pub(super) fn storage(&self, archive: Option<&ZipArchive>, verify: bool) -> Result<&Storage> {
         if let Some(storage) = self.storage.get() {
             return Ok(storage);
         }
@@ -152,28 +135,42 @@ impl Slot {
             SlotSource::Record(name) => {
                 let missing = || Error::malformed("the archive has no such record").in_entry(name);
                 let archive = archive.ok_or_else(missing)?;
-                archive.data(archive.entry(name).ok_or_else(missing)?)?
+                let entry = archive.entry(name).ok_or_else(missing)?;
+                if verify {
+                    archive.data(entry)?
+                } else {
+                    archive.data_unverified(entry)?
+                }
             }
         };
-        let bytes = if swap { self.swapped(&bytes)? } else { bytes };
+        if bytes.len() != self.byte_len {
+            return Err(Error::malformed(format!(
+                "storage `{}` takes {} bytes by its persistent id, got {}",
+                self.key,
+                self.byte_len,
+                bytes.len()
+            )));
+        }
+        let bytes = self.little_endian(bytes)?;
         Ok(self
             .storage
-            .get_or_init(|| Storage::at(bytes, self.id.location.clone())))
+            .get_or_init(|| Storage::at(bytes, self.location.clone())))
     }
 
-    /// The bytes of a big-endian file in little-endian order.
-    fn swapped(&self, bytes: &Bytes) -> Result<Bytes> {
-        let Some(dtype) = self.id.dtype else {
-            return Err(Error::unsupported(
-                "an untyped storage in a big-endian file: its element size is not known",
-            )
-            .in_entry(&self.id.key));
-        };
-        let mut swapped = bytes.to_vec();
-        for number in swapped.chunks_exact_mut(dtype.component_size()) {
-            number.reverse();
+    fn little_endian(&self, bytes: Bytes) -> Result<Bytes> {
+        match self.order {
+            ByteOrder::Little | ByteOrder::Big(1) => Ok(bytes),
+            ByteOrder::Big(size) => {
+                let mut swapped = bytes.to_vec();
+                swapped.chunks_exact_mut(size).for_each(<[u8]>::reverse);
+                Ok(swapped.into())
+            }
+            ByteOrder::Unclear => Err(Error::unsupported(format!(
+                "storage `{}` of a big-endian file is used with numbers of different sizes, so \
+                 that its byte order cannot be told",
+                self.key
+            ))),
         }
-        Ok(swapped.into())
     }
 }
 
@@ -181,7 +178,7 @@ impl Slot {
 #[derive(Debug)]
 pub(super) struct Slots {
     pub(super) slots: Vec<Slot>,
-    pub(super) by_node: HashMap<NodeId, usize>,
+    pub(super) by_node: HashMap<NodeId, Reference>,
 }
 
 impl Slots {
@@ -196,16 +193,24 @@ impl Slots {
     ) -> Result<Self> {
         let mut slots: IndexMap<String, Slot> = IndexMap::new();
         let mut by_node = HashMap::new();
+        let mut views: HashMap<String, (usize, Range<usize>)> = HashMap::new();
         for (node, pid) in graph.persistent_ids() {
             let Some(id) = StorageId::parse(graph, pid)? else {
                 continue;
             };
-            let index = match slots.get_full(&id.key) {
-                Some((index, _, slot)) if slot.id == id => index,
+            let (dtype, view) = (id.dtype, id.view.clone());
+            let slot = match slots.get_full(&id.key) {
+                // PyTorch takes references of different dtypes to the same bytes for one storage.
+                Some((index, _, slot))
+                    if slot.byte_len == id.byte_len && slot.location == id.location =>
+                {
+                    index
+                }
                 Some((_, _, slot)) => {
                     return Err(Error::malformed(format!(
-                        "two persistent ids give storage `{}` different forms: {:?} and {id:?}",
-                        id.key, slot.id
+                        "two persistent ids give storage `{}` different forms: {} bytes on `{}` \
+                         and {} bytes on `{}`",
+                        id.key, slot.byte_len, slot.location, id.byte_len, id.location
                     )));
                 }
                 None => {
@@ -213,11 +218,61 @@ impl Slots {
                     slots.insert_full(id.key.clone(), Slot::new(id, source)).0
                 }
             };
-            by_node.insert(node, index);
+            if let Some(view) = &view {
+                let known = views
+                    .entry(view.key.clone())
+                    .or_insert_with(|| (slot, view.range.clone()));
+                if *known != (slot, view.range.clone()) {
+                    return Err(Error::malformed(format!(
+                        "two persistent ids give view `{}` different forms: bytes {:?} and {:?}",
+                        view.key, known.1, view.range
+                    )));
+                }
+            }
+            let view = view.map(|view| View {
+                range: view.range,
+                storage: OnceLock::new(),
+            });
+            by_node.insert(node, Reference { slot, dtype, view });
+        }
+        // PyTorch keeps both under their keys in one table, where the first one wins.
+        if let Some(key) = views.keys().find(|&key| slots.contains_key(key)) {
+            return Err(Error::malformed(format!(
+                "`{key}` is both a storage and the view of one"
+            )));
         }
         Ok(Self {
             slots: slots.into_values().collect(),
             by_node,
         })
+    }
+
+    /// Says that the bytes are big-endian, in numbers as large as the references have them.
+    /// `untyped` lists the references through `UntypedStorage` with the dtype of a tensor that
+    /// uses them.
+    pub(super) fn set_big_endian(&mut self, untyped: impl Iterator<Item = (NodeId, Dtype)>) {
+        let mut sizes: Vec<HashSet<usize>> = vec![HashSet::new(); self.slots.len()];
+        let typed = self
+            .by_node
+            .values()
+            .filter_map(|reference| Some((reference.slot, reference.dtype?)));
+        let untyped = untyped.filter_map(|(node, dtype)| {
+            let reference = self.by_node.get(&node)?;
+            reference.dtype.is_none().then_some((reference.slot, dtype))
+        });
+        for (slot, dtype) in typed.chain(untyped) {
+            if let Some(sizes) = sizes.get_mut(slot) {
+                sizes.insert(dtype.component_size());
+            }
+        }
+        for (slot, sizes) in self.slots.iter_mut().zip(sizes) {
+            let mut sizes = sizes.into_iter();
+            slot.order = match (sizes.next(), sizes.next()) {
+                // Nothing but untyped references: bytes, which have no order.
+                (None, _) => ByteOrder::Little,
+                (Some(size), None) => ByteOrder::Big(size),
+                (Some(_), Some(_)) => ByteOrder::Unclear,
+            };
+        }
     }
 }

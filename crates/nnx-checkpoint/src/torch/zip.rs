@@ -1,22 +1,30 @@
 //! Reading the zip container (PyTorch 1.6 and later).
 
+mod foreign;
+
+use std::collections::HashMap;
+
 use bytes::Bytes;
 
 use super::object::TorchObject;
+use super::opening::Opening;
 use super::slot::{SlotSource, Slots};
+use super::{nested, script};
+use crate::Format;
 use crate::error::{Error, Result};
+use crate::pickle::Graph;
 use crate::zip::ZipArchive;
-use crate::{Limits, pickle};
 
 /// The newest container version that PyTorch's reader takes.
 const MAX_VERSION: u32 = 10;
 
-/// Reads a zip container; the storages' bytes are not touched.
-pub(super) fn read(bytes: &Bytes, limits: &Limits) -> Result<TorchObject> {
-    let archive = ZipArchive::parse(bytes, limits)?;
-    let root = root_folder(&archive)?;
+/// Reads a zip container, or a TorchScript archive, which has the same storages and pickle; the
+/// storages' bytes are not touched.
+pub(super) fn read(bytes: &Bytes, opening: &mut Opening) -> Result<TorchObject> {
+    let archive = ZipArchive::parse(bytes, &opening.limits)?;
+    let root = root_folder(&archive, opening)?;
     check_version(&archive, &root)?;
-    let swap = match record(&archive, &format!("{root}/byteorder"))? {
+    let big_endian = match record(&archive, &format!("{root}/byteorder"))? {
         None => false,
         Some(order) => match &*order {
             b"little" => false,
@@ -32,19 +40,34 @@ pub(super) fn read(bytes: &Bytes, limits: &Limits) -> Result<TorchObject> {
     };
 
     let name = format!("{root}/data.pkl");
-    let program = record(&archive, &name)?.ok_or_else(|| {
-        let script = archive.entry(&format!("{root}/constants.pkl")).is_some();
-        Error::unsupported(if script {
-            "a TorchScript archive is not read"
-        } else {
-            "a zip archive without the entry `data.pkl`: `torch.save` did not write it"
-        })
-        .in_entry(&name)
-    })?;
-    let (graph, _) = pickle::read(&program, limits).map_err(|error| error.in_entry(&name))?;
+    let program = record(&archive, &name)?
+        .ok_or_else(|| Error::malformed("the archive has no such entry").in_entry(&name))?;
+    let mut graph = opening.entry(&program, &name)?;
+    if let Some(constants) = record(&archive, &format!("{root}/constants.pkl"))? {
+        opening.format = Format::TorchScript;
+        script::add_constants(&mut graph, &constants, &root, opening)?;
+    }
 
-    let slots = Slots::collect(&graph, |id| {
-        let name = format!("{root}/data/{}", id.key);
+    let nested = nested::resolve(&mut graph, Some(&name), opening)?;
+    let slots = slots(&graph, &archive, &root, &nested)?;
+    Ok(TorchObject::read(graph, slots, Some(archive), big_endian))
+}
+
+/// The storages that the graph refers to, each a record of the archive.
+fn slots(
+    graph: &Graph,
+    archive: &ZipArchive,
+    root: &str,
+    nested: &HashMap<String, Bytes>,
+) -> Result<Slots> {
+    Slots::collect(graph, |id| {
+        if let Some(bytes) = nested.get(&id.key) {
+            return Ok(SlotSource::Bytes(bytes.clone()));
+        }
+        let name = match id.key.strip_prefix(script::CONSTANTS) {
+            Some(key) => format!("{root}/constants/{key}"),
+            None => format!("{root}/data/{}", id.key),
+        };
         let entry = archive.entry(&name).ok_or_else(|| {
             Error::malformed(format!("the archive has no record of storage `{}`", id.key))
                 .in_entry(&name)
@@ -59,23 +82,39 @@ pub(super) fn read(bytes: &Bytes, limits: &Limits) -> Result<TorchObject> {
             .in_entry(&name));
         }
         Ok(SlotSource::Record(name))
-    })?;
-    Ok(TorchObject::read(graph, slots, Some(archive), swap))
+    })
 }
 
-/// The folder that holds every record; PyTorch takes it from the first entry.
-fn root_folder(archive: &ZipArchive) -> Result<String> {
+/// The folder that holds every record: the one with `data.pkl` in it. PyTorch takes the folder of
+/// the first entry, which is the same one unless somebody packed the archive anew.
+fn root_folder(archive: &ZipArchive, opening: &mut Opening) -> Result<String> {
     let first = archive
         .entries()
         .first()
-        .ok_or_else(|| Error::malformed("the archive has no entry"))?
-        .name();
-    let (root, _) = first.split_once('/').ok_or_else(|| {
-        Error::unsupported(
-            "the archive's first entry lies in no folder: `torch.save` did not write it",
-        )
-        .in_entry(first)
-    })?;
+        .ok_or_else(|| Error::malformed("the archive has no entry"))?;
+    let mut roots = archive.entries().iter().filter_map(|entry| {
+        entry
+            .name()
+            .strip_suffix("/data.pkl")
+            .filter(|root| !root.contains('/') && *root != foreign::MACOS)
+    });
+    let root = roots.next().ok_or_else(|| foreign::error(archive))?;
+    if let Some(other) = roots.next() {
+        return Err(Error::malformed(format!(
+            "two folders hold a `data.pkl`, `{root}` and `{other}`; which one counts is a matter of \
+             the reader"
+        )));
+    }
+    if foreign::is_package(archive) {
+        return Err(foreign::error(archive));
+    }
+    if first.name().split_once('/').map(|(folder, _)| folder) != Some(root) {
+        opening.notes.push(format!(
+            "the archive's first entry is `{}`, from which PyTorch would take another root folder \
+             than `{root}`",
+            first.name()
+        ));
+    }
     Ok(root.to_owned())
 }
 

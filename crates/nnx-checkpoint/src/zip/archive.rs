@@ -74,15 +74,21 @@ impl ZipArchive {
     /// entry, is encrypted or compressed by a method other than deflate, does not inflate to the
     /// size stated or within [`Limits::max_inflated_bytes`], or does not have its checksum.
     pub fn data(&self, entry: &ZipEntry) -> Result<Bytes> {
-        self.unverified(entry)
-            .and_then(|data| {
-                verify(entry, &data)?;
-                Ok(data)
-            })
+        let data = self.data_unverified(entry)?;
+        verify(entry, &data).map_err(|error| error.in_entry(&entry.name))?;
+        Ok(data)
+    }
+
+    /// [`data`](Self::data) whatever the checksum says.
+    ///
+    /// # Errors
+    /// As for [`data`](Self::data), but for the checksum.
+    pub fn data_unverified(&self, entry: &ZipEntry) -> Result<Bytes> {
+        self.content(entry)
             .map_err(|error| error.in_entry(&entry.name))
     }
 
-    fn unverified(&self, entry: &ZipEntry) -> Result<Bytes> {
+    fn content(&self, entry: &ZipEntry) -> Result<Bytes> {
         if entry.flags & (ENCRYPTED | STRONGLY_ENCRYPTED | MASKED) != 0 {
             return Err(Error::unsupported("the entry is encrypted"));
         }

@@ -1,6 +1,8 @@
 //! Objects as what a reader of checkpoints expects them to be.
 
-use super::{Change, Graph, Node, NodeId, Object};
+use std::borrow::Cow;
+
+use super::{Call, Change, Graph, Node, NodeId, Object};
 
 impl Graph {
     /// The text, if the object is one (without lone surrogates). A byte string of Python 2 is one
@@ -40,6 +42,33 @@ impl Graph {
     /// Whether the object is `None`.
     pub fn is_none(&self, id: NodeId) -> bool {
         matches!(self.node(id), Node::None)
+    }
+
+    /// The bytes, if the object is `bytes`, a `bytearray` or a byte string of Python 2, also where
+    /// an old protocol spells `bytes` as `_codecs.encode(text, 'latin1')`.
+    pub fn binary(&self, id: NodeId) -> Option<Cow<'_, [u8]>> {
+        match self.node(id) {
+            Node::Bytes(bytes) | Node::ByteArray(bytes) | Node::ByteString(bytes) => {
+                Some(Cow::Borrowed(bytes))
+            }
+            Node::Object(object) => {
+                let Call::Reduce { callable, args } = object.call else {
+                    return None;
+                };
+                match (self.global(callable)?, self.sequence(args)?) {
+                    (("_codecs", "encode"), &[text, codec])
+                        if matches!(self.text(codec)?, "latin1" | "latin-1") =>
+                    {
+                        let latin1 = self.text(text)?.chars().map(u8::try_from);
+                        latin1.collect::<Result<Vec<u8>, _>>().ok().map(Cow::Owned)
+                    }
+                    // `bytes()` is how protocol 2 spells no bytes at all.
+                    (("builtins" | "__builtin__", "bytes"), []) => Some(Cow::default()),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
     }
 
     /// Module and name, if the object is a class or function.

@@ -1,0 +1,111 @@
+//! The classes and functions that pickles name, and what is known of them.
+//!
+//! Nothing here imports or calls anything: a name is looked up in the tables of this module, and
+//! what stands in none of them is unknown. Python's own unpickler would import whatever is named,
+//! which is why a file that names `os.system` is refused even though it could do no harm here.
+
+mod dangerous;
+mod known;
+
+use crate::pickle::{Graph, Node};
+
+/// What is known of a class or function that a pickle names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Standing {
+    /// Plain data, or what PyTorch and NumPy rebuild their own objects with.
+    Known,
+    /// Neither: a class of somebody's own code, say.
+    Unknown,
+    /// Runs code, reaches into the system, or leads to what does.
+    Dangerous,
+}
+
+impl Standing {
+    /// What is known of `module.name`, with Python 2's and Python 3's names of a module alike.
+    ///
+    /// ```
+    /// use nnx_checkpoint::Standing;
+    ///
+    /// assert_eq!(Standing::of("collections", "OrderedDict"), Standing::Known);
+    /// assert_eq!(Standing::of("mine.models", "Net"), Standing::Unknown);
+    /// assert_eq!(Standing::of("__builtin__", "eval"), Standing::Dangerous);
+    /// // Python follows the dots: this is `os.system` as well.
+    /// assert_eq!(Standing::of("torch.serialization", "os.system"), Standing::Dangerous);
+    /// ```
+    pub fn of(module: &str, name: &str) -> Self {
+        if dangerous::is_dangerous(module, name) {
+            Self::Dangerous
+        } else if known::is_known(module, name) {
+            Self::Known
+        } else {
+            Self::Unknown
+        }
+    }
+
+    /// The standing in one word, for scripts: `known`, `unknown` or `dangerous`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Known => "known",
+            Self::Unknown => "unknown",
+            Self::Dangerous => "dangerous",
+        }
+    }
+}
+
+/// A class or function that a pickle names. Nothing was imported or called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct GlobalUse {
+    /// The Python module, as the pickle spells it.
+    pub module: String,
+    /// The name within the module, dotted for nested ones.
+    pub name: String,
+    /// Where it is named first: bytes from the start of the [`entry`](Self::entry) where there is
+    /// one, else of the file.
+    pub offset: Option<u64>,
+    /// The archive entry of the pickle; behind the shard's name and a slash, where the checkpoint
+    /// is sharded.
+    pub entry: Option<String>,
+    /// What is known of it.
+    pub standing: Standing,
+}
+
+/// The classes and functions that one graph names, each once, in the order of their first naming.
+/// `entry` is the archive entry that the pickle fills, `start` the byte of it where it begins.
+pub(crate) fn in_graph(graph: &Graph, entry: Option<&str>, start: u64) -> Vec<GlobalUse> {
+    let mut seen = std::collections::HashSet::new();
+    let mut found = Vec::new();
+    for (id, node) in graph.nodes() {
+        let (module, name, standing) = match node {
+            Node::Global { module, name } => {
+                if !seen.insert((&**module, &**name)) {
+                    continue;
+                }
+                (
+                    module.to_string(),
+                    name.to_string(),
+                    Standing::of(module, name),
+                )
+            }
+            // The registry is Python's own, filled by whatever ran before: nobody can tell.
+            Node::Extension(code) => (
+                "copyreg".to_owned(),
+                format!("extension {code}"),
+                Standing::Unknown,
+            ),
+            _ => continue,
+        };
+        found.push(GlobalUse {
+            module,
+            name,
+            offset: graph.offset(id).map(|offset| offset.saturating_add(start)),
+            entry: entry.map(str::to_owned),
+            standing,
+        });
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,96 @@
+use super::Standing::{self, Dangerous, Known, Unknown};
+
+#[track_caller]
+fn check(expected: Standing, paths: &[(&str, &str)]) {
+    for (module, name) in paths {
+        assert_eq!(Standing::of(module, name), expected, "{module}.{name}");
+    }
+}
+
+#[test]
+fn what_runs_code_is_dangerous_under_every_spelling() {
+    check(
+        Dangerous,
+        &[
+            ("os", "system"),
+            ("os.path", "join"),
+            ("posix", "system"),
+            ("nt", "system"),
+            ("subprocess", "Popen"),
+            ("commands", "getoutput"),
+            ("builtins", "eval"),
+            ("__builtin__", "eval"),
+            ("__builtin__", "execfile"),
+            ("builtins", "getattr"),
+            ("io", "open"),
+            ("functools", "partial"),
+            ("operator", "attrgetter"),
+            ("runpy", "run_path"),
+            ("importlib", "import_module"),
+            ("importlib.util", "spec_from_file_location"),
+            ("pickle", "loads"),
+            ("torch", "load"),
+            ("torch.hub", "load"),
+            ("types", "CodeType"),
+        ],
+    );
+}
+
+#[test]
+fn dots_are_followed_as_python_follows_them() {
+    check(
+        Dangerous,
+        &[
+            ("torch.serialization", "os.system"),
+            ("collections", "_sys.modules"),
+            ("torch", "serialization.load"),
+            ("torch", "serialization.os.system"),
+            ("torch", "storage._load_from_bytes.__globals__"),
+            ("builtins", "object.__subclasses__"),
+        ],
+    );
+    check(
+        Unknown,
+        &[
+            ("mine", "Outer.Inner"),
+            ("collections", "OrderedDict.fromkeys"),
+        ],
+    );
+}
+
+#[test]
+fn plain_data_is_known() {
+    check(
+        Known,
+        &[
+            ("collections", "OrderedDict"),
+            ("torch", "FloatStorage"),
+            ("torch", "bfloat16"),
+            ("torch.cuda", "FloatStorage"),
+            ("torch._utils", "_rebuild_tensor_v2"),
+            ("torch.nn.modules.linear", "Linear"),
+            ("numpy.core.multiarray", "scalar"),
+            ("numpy._core.multiarray", "_reconstruct"),
+            ("numpy", "float64"),
+            ("datetime", "datetime"),
+            ("pathlib", "PosixPath"),
+            ("argparse", "Namespace"),
+            ("__torch__.torch.nn.modules.linear", "Linear"),
+            ("nnx.nn.params.nn_checkpoint", "NNCheckpoint"),
+        ],
+    );
+}
+
+#[test]
+fn anything_else_is_unknown() {
+    check(
+        Unknown,
+        &[
+            ("mine", "Net"),
+            ("torch", "FakeStorage"),
+            ("ossuary", "Bone"),
+            ("torch.nn.modules.linear", "_private"),
+            ("numpy", "array"),
+        ],
+    );
+}

@@ -1,0 +1,249 @@
+//! One reader for every kind of checkpoint.
+
+mod describe;
+mod entry;
+mod file;
+mod folder;
+mod index;
+mod mistaken;
+mod names;
+mod options;
+mod survey;
+mod view;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use indexmap::IndexMap;
+
+pub use self::entry::{OtherEntry, TensorEntry};
+use self::file::{File, Part};
+pub use self::options::OpenOptions;
+use crate::error::{Error, ErrorKind, Result};
+use crate::globals::GlobalUse;
+use crate::torch::TorchObject;
+use crate::{Format, Tensor};
+
+/// A checkpoint that is open, whatever its format: its tensors by name, and all else that it holds.
+///
+/// Opening reads headers and pickles; a tensor's bytes are touched when it is asked for.
+/// What a file is, its bytes decide, never its name.
+///
+/// ```no_run
+/// # fn main() -> nnx_checkpoint::Result<()> {
+/// use nnx_checkpoint::CheckpointReader;
+///
+/// let checkpoint = CheckpointReader::open("model.pt")?;
+/// for entry in checkpoint.tensors() {
+///     println!("{} {} {:?}", entry.name(), entry.dtype(), entry.shape());
+/// }
+/// let weight = checkpoint.tensor("fc.weight")?;
+/// # let _ = weight;
+/// # Ok(())
+/// # }
+/// ```
+pub struct CheckpointReader {
+    format: Format,
+    tensors: Vec<TensorEntry>,
+    by_name: HashMap<String, usize>,
+    others: Vec<OtherEntry>,
+    globals: Vec<GlobalUse>,
+    metadata: IndexMap<String, String>,
+    object: Option<Arc<TorchObject>>,
+    notes: Vec<String>,
+    /// How many storages all files hold.
+    storages: usize,
+    parts: Vec<Part>,
+}
+
+impl CheckpointReader {
+    /// Opens a file or a folder under the default [`OpenOptions`].
+    ///
+    /// # Errors
+    /// As for [`open_with`](Self::open_with).
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(path, &OpenOptions::default())
+    }
+
+    /// Opens a file or a folder: of a folder, the weights of a standard name, such as
+    /// `model.safetensors` or `pytorch_model.bin`, or the files that their index names. The index
+    /// itself may be given as well.
+    ///
+    /// # Errors
+    /// - [`ErrorKind::NotFound`], [`ErrorKind::Io`] when the path cannot be read.
+    /// - [`ErrorKind::Empty`], [`ErrorKind::NotACheckpoint`] when it is something else; the error
+    ///   says what, and what to do.
+    /// - [`ErrorKind::ForbiddenGlobal`] when a pickle names what [`Standing::Dangerous`] stands for,
+    ///   unless [`OpenOptions::allow_dangerous_globals`] is set.
+    /// - [`ErrorKind::NameCollision`] when two values would get one name.
+    /// - [`ErrorKind::MissingShard`], [`ErrorKind::PathTraversal`] when the index names a file that
+    ///   is not there, or not in its folder.
+    /// - [`ErrorKind::Limit`] when one of the [`Limits`](crate::Limits) is reached.
+    /// - [`ErrorKind::Malformed`], [`ErrorKind::Unsupported`] when the file contradicts its format,
+    ///   or holds a tensor that is not understood.
+    ///
+    /// [`Standing::Dangerous`]: crate::Standing::Dangerous
+    pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
+        let path = path.as_ref();
+        if path.is_dir() {
+            let weights = folder::weights(path).map_err(|error| error.in_path(path))?;
+            return Self::open_file(&weights, options);
+        }
+        Self::open_file(path, options)
+    }
+
+    fn open_file(path: &Path, options: &OpenOptions) -> Result<Self> {
+        let source = options.source(path)?;
+        let bytes = source.bytes();
+        let opened = if is_index(bytes) {
+            let folder = path.parent().unwrap_or(Path::new(""));
+            folder::sharded(folder, bytes, options)
+        } else {
+            file::read(bytes, options).and_then(Self::of_file)
+        };
+        opened.map_err(|error| error.in_path(path))
+    }
+
+    /// Reads the bytes of one file; what is not needed of them yet is shared, not copied.
+    ///
+    /// # Errors
+    /// As for [`open_with`](Self::open_with).
+    pub fn from_bytes(bytes: impl Into<Bytes>, options: &OpenOptions) -> Result<Self> {
+        Self::of_file(file::read(&bytes.into(), options)?)
+    }
+
+    fn of_file(file: File) -> Result<Self> {
+        let object = match &file.part {
+            Part::Torch(object) => Some(Arc::clone(object)),
+            Part::SafeTensors(_) => None,
+        };
+        let mut reader = Self {
+            others: file.others,
+            globals: file.globals,
+            metadata: file.metadata,
+            object,
+            notes: file.notes,
+            storages: file.storages,
+            parts: vec![file.part],
+            ..Self::empty(file.format)
+        };
+        reader.set_tensors(file.tensors)?;
+        Ok(reader)
+    }
+
+    fn empty(format: Format) -> Self {
+        Self {
+            format,
+            tensors: Vec::new(),
+            by_name: HashMap::new(),
+            others: Vec::new(),
+            globals: Vec::new(),
+            metadata: IndexMap::new(),
+            object: None,
+            notes: Vec::new(),
+            storages: 0,
+            parts: Vec::new(),
+        }
+    }
+
+    /// Sets the tensors, whose names must differ.
+    fn set_tensors(&mut self, tensors: Vec<TensorEntry>) -> Result<()> {
+        self.by_name = HashMap::with_capacity(tensors.len());
+        for (index, entry) in tensors.iter().enumerate() {
+            if self.by_name.insert(entry.name.clone(), index).is_some() {
+                return Err(Error::new(ErrorKind::NameCollision {
+                    name: entry.name.clone(),
+                }));
+            }
+        }
+        self.tensors = tensors;
+        Ok(())
+    }
+
+    fn note(&mut self, note: String) {
+        self.notes.push(note);
+    }
+
+    /// What the file is; of a folder, what its weights are.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Every tensor, in the order of the file.
+    pub fn tensors(&self) -> &[TensorEntry] {
+        &self.tensors
+    }
+
+    /// The entry of the tensor of that name.
+    pub fn entry(&self, name: &str) -> Option<&TensorEntry> {
+        self.tensors.get(*self.by_name.get(name)?)
+    }
+
+    /// The tensor of that name.
+    ///
+    /// # Errors
+    /// When there is no tensor of that name, its layout has no plain bytes (a sparse tensor, or one
+    /// on the meta device), it does not lie within its storage, or the storage's bytes do not match
+    /// their checksum.
+    pub fn tensor(&self, name: &str) -> Result<Tensor> {
+        let missing = || Error::new(ErrorKind::NoSuchTensor).in_tensor(name);
+        let entry = self.entry(name).ok_or_else(missing)?;
+        let part = self.parts.get(entry.place.part).ok_or_else(missing)?;
+        match (part, entry.place.node) {
+            (Part::Torch(object), Some(node)) => object
+                .tensor(node)
+                .map_err(|error| error.in_tensor(name))?
+                .ok_or_else(missing),
+            (Part::SafeTensors(file), _) => file.get(name).cloned().ok_or_else(missing),
+            (Part::Torch(_), None) => Err(missing()),
+        }
+    }
+
+    /// Every leaf that is no tensor, in the order of the file. A path covers all that is below it.
+    pub fn others(&self) -> &[OtherEntry] {
+        &self.others
+    }
+
+    /// The classes and functions that the file's pickles name, each once for each pickle, in the
+    /// order in which they are first named.
+    pub fn globals(&self) -> &[GlobalUse] {
+        &self.globals
+    }
+
+    /// The string map of a safetensors file; empty for others.
+    pub fn metadata(&self) -> &IndexMap<String, String> {
+        &self.metadata
+    }
+
+    /// The object graph of one PyTorch file; none for safetensors files and sharded checkpoints.
+    pub fn object(&self) -> Option<&Arc<TorchObject>> {
+        self.object.as_ref()
+    }
+
+    /// What a user should know although the file could be read, such as bytes that follow its end.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+}
+
+/// Whether the file is an index: JSON, and not a safetensors file, whose first eight bytes are a
+/// number.
+fn is_index(bytes: &[u8]) -> bool {
+    bytes
+        .first_chunk()
+        .is_none_or(|length| u64::from_le_bytes(*length) > bytes.len() as u64)
+        && index::is_one(bytes)
+}
+
+impl fmt::Debug for CheckpointReader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CheckpointReader")
+            .field("format", &self.format)
+            .field("tensors", &self.tensors.len())
+            .field("others", &self.others.len())
+            .finish_non_exhaustive()
+    }
+}

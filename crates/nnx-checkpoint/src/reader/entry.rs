@@ -1,0 +1,81 @@
+//! What a reader lists.
+
+use crate::Dtype;
+use crate::pickle::NodeId;
+
+/// A tensor of an open checkpoint, without its bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TensorEntry {
+    pub(super) name: String,
+    pub(super) dtype: Dtype,
+    pub(super) shape: Vec<usize>,
+    pub(super) storage: Option<usize>,
+    pub(super) layout: &'static str,
+    pub(super) place: Place,
+}
+
+/// Where a tensor is found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    /// Which of the files.
+    pub(super) part: usize,
+    /// Its node in the graph of a PyTorch file.
+    pub(super) node: Option<NodeId>,
+}
+
+impl TensorEntry {
+    /// The name: mapping keys, sequence indices and attribute names joined with `.`. A tensor that
+    /// is the whole of its file has the empty name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The element type.
+    pub fn dtype(&self) -> Dtype {
+        self.dtype
+    }
+
+    /// Elements along each dimension; empty for a scalar.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// Bytes of the tensor when contiguous: elements times the size of one.
+    pub fn byte_len(&self) -> u64 {
+        self.shape
+            .iter()
+            .fold(self.dtype.size() as u64, |bytes, &size| {
+                bytes.saturating_mul(size as u64)
+            })
+    }
+
+    /// A number that tensors of one storage share, and only they; none for a tensor without a
+    /// storage of its own, such as a sparse one.
+    pub fn storage(&self) -> Option<usize> {
+        self.storage
+    }
+
+    /// PyTorch's name of the layout: `strided`, `quantized`, `sparse_coo`, `meta` and so on.
+    pub fn layout_name(&self) -> &'static str {
+        self.layout
+    }
+}
+
+/// A value of an open checkpoint that is no tensor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OtherEntry {
+    pub(super) path: String,
+    pub(super) description: String,
+}
+
+impl OtherEntry {
+    /// Where the value is: named as a tensor would be.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// What it is, such as ``the integer `5` `` or ``an object of `argparse.Namespace` ``.
+    pub fn description(&self) -> &str {
+        &self.description
+    }
+}

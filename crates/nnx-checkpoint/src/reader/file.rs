@@ -1,0 +1,160 @@
+//! Opening one file.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use indexmap::IndexMap;
+
+use super::entry::{OtherEntry, Place, TensorEntry};
+use super::options::OpenOptions;
+use super::{index, mistaken, names};
+use crate::error::{Error, ErrorKind, Result};
+use crate::globals::GlobalUse;
+use crate::pickle::Node;
+use crate::safetensors::SafeTensors;
+use crate::sniff::{Format, SNIFF_BYTES, sniff};
+use crate::torch::{Opening, TorchObject};
+
+/// What one file holds.
+#[derive(Debug)]
+pub(super) struct File {
+    pub(super) format: Format,
+    pub(super) tensors: Vec<TensorEntry>,
+    pub(super) others: Vec<OtherEntry>,
+    pub(super) globals: Vec<GlobalUse>,
+    pub(super) metadata: IndexMap<String, String>,
+    pub(super) notes: Vec<String>,
+    /// How many storages there are.
+    pub(super) storages: usize,
+    pub(super) part: Part,
+}
+
+/// Where the tensors' bytes come from.
+#[derive(Debug)]
+pub(super) enum Part {
+    Torch(Arc<TorchObject>),
+    SafeTensors(SafeTensors),
+}
+
+/// Reads a file, by what its bytes say that it is.
+pub(super) fn read(bytes: &Bytes, options: &OpenOptions) -> Result<File> {
+    let prefix = bytes.get(..SNIFF_BYTES).unwrap_or(bytes);
+    match sniff(prefix) {
+        _ if bytes.is_empty() => Err(Error::new(ErrorKind::Empty)),
+        Some(format @ (Format::TorchZip | Format::TorchLegacy | Format::Pickle | Format::Tar)) => {
+            torch(bytes, format, options)
+        }
+        Some(Format::SafeTensors) => safetensors(bytes, options),
+        Some(other) => Err(mistaken::error(other)),
+        None => unknown(bytes, options),
+    }
+}
+
+fn torch(bytes: &Bytes, format: Format, options: &OpenOptions) -> Result<File> {
+    let mut opening = Opening::new(format, &options.limits, !options.allow_dangerous_globals);
+    let object = Arc::new(TorchObject::read_as(bytes, &mut opening)?);
+    let listing = names::list(&object, opening.constants, &options.limits)?;
+    let tensors = listing
+        .tensors
+        .into_iter()
+        .map(|tensor| TensorEntry {
+            storage: tensor
+                .info
+                .layout
+                .storage()
+                .and_then(|node| object.storage_info(node))
+                .map(|storage| storage.index),
+            layout: tensor.info.layout.name(),
+            dtype: tensor.info.dtype,
+            shape: tensor.info.shape,
+            name: tensor.name,
+            place: Place {
+                part: 0,
+                node: Some(tensor.node),
+            },
+        })
+        .collect();
+    Ok(File {
+        format: opening.format,
+        tensors,
+        others: listing.others,
+        globals: opening.globals,
+        metadata: IndexMap::new(),
+        notes: opening.notes,
+        storages: object.storage_count(),
+        part: Part::Torch(object),
+    })
+}
+
+fn safetensors(bytes: &Bytes, options: &OpenOptions) -> Result<File> {
+    Ok(of_safetensors(SafeTensors::parse(bytes, &options.limits)?))
+}
+
+fn of_safetensors(file: SafeTensors) -> File {
+    let tensors: Vec<TensorEntry> = file
+        .tensors()
+        .enumerate()
+        .map(|(index, (name, tensor))| TensorEntry {
+            name: name.to_owned(),
+            dtype: tensor.dtype(),
+            shape: tensor.shape().to_vec(),
+            storage: Some(index),
+            layout: "strided",
+            place: Place {
+                part: 0,
+                node: None,
+            },
+        })
+        .collect();
+    File {
+        format: Format::SafeTensors,
+        storages: tensors.len(),
+        tensors,
+        others: Vec::new(),
+        globals: Vec::new(),
+        metadata: file.metadata().clone(),
+        notes: Vec::new(),
+        part: Part::SafeTensors(file),
+    }
+}
+
+/// A file without a mark of its own: a safetensors file whose header begins oddly, a pickle of
+/// protocol 0 or 1, or anything at all.
+fn unknown(bytes: &Bytes, options: &OpenOptions) -> Result<File> {
+    let header = match SafeTensors::parse(bytes, &options.limits) {
+        Ok(file) => return Ok(of_safetensors(file)),
+        Err(error) => error,
+    };
+    match torch(bytes, Format::Pickle, options) {
+        Ok(file) if is_whole_pickle(&file) => return Ok(file),
+        // It need not end well to have done its harm.
+        Err(error) if matches!(error.kind(), ErrorKind::ForbiddenGlobal { .. }) => {
+            return Err(error);
+        }
+        _ => {}
+    }
+    if index::is_one(bytes) {
+        return Err(mistaken::index());
+    }
+    let length = bytes
+        .first_chunk()
+        .map(|length| u64::from_le_bytes(*length));
+    Err(match length {
+        Some(length) if length <= options.limits.max_header_bytes => header,
+        _ => mistaken::unknown(),
+    })
+}
+
+/// Whether the pickle fills the file and is of something that holds others: a few letters of any
+/// text may be a pickle of a number.
+fn is_whole_pickle(file: &File) -> bool {
+    let Part::Torch(object) = &file.part else {
+        return false;
+    };
+    let graph = object.graph();
+    file.notes.is_empty()
+        && matches!(
+            graph.node(graph.root()),
+            Node::Tuple(_) | Node::List(_) | Node::Dict(_) | Node::Object(_)
+        )
+}

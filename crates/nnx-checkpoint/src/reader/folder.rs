@@ -1,0 +1,162 @@
+//! Checkpoints of several files.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use indexmap::IndexMap;
+
+use super::entry::TensorEntry;
+use super::file::{self, File};
+use super::options::OpenOptions;
+use super::{CheckpointReader, index, mistaken};
+use crate::error::{Error, ErrorKind, Result};
+use crate::sniff::Format;
+
+/// The names by which weights are found in a folder, as the libraries of the Hugging Face family
+/// write them, in the order in which they are looked for. An index comes before the file of one
+/// piece, because it is the one that says what belongs together.
+const STANDARD_NAMES: &[&str] = &[
+    "model.safetensors.index.json",
+    "model.safetensors",
+    "pytorch_model.bin.index.json",
+    "pytorch_model.bin",
+    "diffusion_pytorch_model.safetensors.index.json",
+    "diffusion_pytorch_model.safetensors",
+    "diffusion_pytorch_model.bin.index.json",
+    "diffusion_pytorch_model.bin",
+    "adapter_model.safetensors",
+    "adapter_model.bin",
+];
+
+/// How many names a note shows.
+const SHOWN_NAMES: usize = 5;
+
+/// The weights in a folder.
+///
+/// # Errors
+/// When there is no file of a standard name.
+pub(super) fn weights(folder: &Path) -> Result<PathBuf> {
+    STANDARD_NAMES
+        .iter()
+        .map(|name| folder.join(name))
+        .find(|path| path.is_file())
+        .ok_or_else(mistaken::folder)
+}
+
+/// Opens the files that an index in the folder names.
+pub(super) fn sharded(
+    folder: &Path,
+    index: &[u8],
+    options: &OpenOptions,
+) -> Result<CheckpointReader> {
+    let weights = index::parse(index, &options.limits)?;
+    let mut names_of: IndexMap<&str, Vec<&str>> = IndexMap::new();
+    for (tensor, shard) in &weights {
+        names_of.entry(shard).or_default().push(tensor);
+    }
+    let shards = names_of.len() as u64;
+    if shards > options.limits.max_shards {
+        return Err(Error::limit(
+            "max_shards",
+            options.limits.max_shards,
+            shards,
+        ));
+    }
+    // All names are checked before any file is touched.
+    let mut paths = Vec::new();
+    for shard in names_of.keys() {
+        paths.push(index::shard_path(folder, shard)?);
+    }
+    for (shard, path) in names_of.keys().zip(&paths) {
+        if !path.exists() {
+            return Err(Error::new(ErrorKind::MissingShard {
+                shard: (*shard).to_owned(),
+            }));
+        }
+    }
+
+    let mut reader = CheckpointReader::empty(Format::ShardedSafeTensors);
+    let mut found: HashMap<String, TensorEntry> = HashMap::new();
+    for ((shard, names), path) in names_of.iter().zip(&paths) {
+        let source = options.source(path)?;
+        let file = file::read(source.bytes(), options).map_err(|error| error.in_path(path))?;
+        let mut held = reader.take_shard(shard, file);
+        for &name in names {
+            let entry = held.remove(name).ok_or_else(|| {
+                Error::malformed(format!(
+                    "the index puts the tensor into the shard `{shard}`, which does not hold it"
+                ))
+                .in_tensor(name)
+                .in_path(path)
+            })?;
+            found.insert(name.to_owned(), entry);
+        }
+        note_unlisted(&mut reader, shard, &held);
+    }
+    let in_order = weights.keys().filter_map(|name| found.remove(name));
+    reader.set_tensors(in_order.collect())?;
+    Ok(reader)
+}
+
+/// Says which tensors of a shard the index does not list, or lists in another shard.
+fn note_unlisted(reader: &mut CheckpointReader, shard: &str, rest: &HashMap<String, TensorEntry>) {
+    if rest.is_empty() {
+        return;
+    }
+    let mut names: Vec<&str> = rest.keys().map(String::as_str).collect();
+    names.sort_unstable();
+    let more = if names.len() > SHOWN_NAMES {
+        ", …"
+    } else {
+        ""
+    };
+    names.truncate(SHOWN_NAMES);
+    reader.note(format!(
+        "shard `{shard}` holds {} tensors that the index does not take from it: {}{more}",
+        rest.len(),
+        names.join(", ")
+    ));
+}
+
+impl CheckpointReader {
+    /// Adds all that a shard holds, but for its tensors, which are given back by their names.
+    fn take_shard(&mut self, shard: &str, file: File) -> HashMap<String, TensorEntry> {
+        let part = self.parts.len();
+        if part == 0 && file.format != Format::SafeTensors {
+            self.format = Format::ShardedTorch;
+        }
+        for mut other in file.others {
+            other.description.push_str(&format!(", in shard `{shard}`"));
+            self.others.push(other);
+        }
+        for mut global in file.globals {
+            global.entry = Some(match global.entry {
+                Some(entry) => format!("{shard}/{entry}"),
+                None => shard.to_owned(),
+            });
+            self.globals.push(global);
+        }
+        for (key, value) in file.metadata {
+            let known = self.metadata.entry(key).or_insert_with(|| value.clone());
+            if *known != value {
+                self.notes.push(format!(
+                    "shard `{shard}` has other metadata than the shards before it"
+                ));
+            }
+        }
+        let notes = file.notes.into_iter();
+        self.notes
+            .extend(notes.map(|note| format!("{note}, in shard `{shard}`")));
+        let first = self.storages;
+        self.storages = self.storages.saturating_add(file.storages);
+        self.parts.push(file.part);
+        file.tensors
+            .into_iter()
+            .map(|mut entry| {
+                entry.place.part = part;
+                entry.storage = entry.storage.map(|index| index.saturating_add(first));
+                (entry.name.clone(), entry)
+            })
+            .collect()
+    }
+}

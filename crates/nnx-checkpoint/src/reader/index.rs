@@ -1,0 +1,120 @@
+//! The index of a sharded checkpoint: a JSON object whose `weight_map` says which file holds which
+//! tensor.
+
+use std::fmt;
+use std::path::{Component, Path, PathBuf};
+
+use indexmap::IndexMap;
+use indexmap::map::Entry;
+use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
+
+use crate::Limits;
+use crate::error::{Error, ErrorKind, Result};
+
+/// The key that makes a JSON file an index.
+const WEIGHT_MAP: &str = "weight_map";
+
+/// Whether the bytes are an index, well-formed or not: a JSON object with that key in it.
+pub(super) fn is_one(bytes: &[u8]) -> bool {
+    const KEY: &[u8] = b"\"weight_map\"";
+    bytes.trim_ascii_start().starts_with(b"{") && bytes.windows(KEY.len()).any(|part| part == KEY)
+}
+
+/// The names of the tensors, each with the file that holds it, in the order of the index.
+///
+/// # Errors
+/// When the bytes are no JSON object with a `weight_map` of texts, one name stands there twice, or
+/// the index is larger than [`Limits::max_header_bytes`].
+pub(super) fn parse(bytes: &[u8], limits: &Limits) -> Result<IndexMap<String, String>> {
+    if bytes.len() as u64 > limits.max_header_bytes {
+        return Err(Error::limit(
+            "max_header_bytes",
+            limits.max_header_bytes,
+            bytes.len() as u64,
+        ));
+    }
+    let mut json = serde_json::Deserializer::from_slice(bytes);
+    json.deserialize_map(IndexVisitor)
+        .and_then(|map| json.end().map(|()| map))
+        .map_err(|error| Error::malformed(format!("the index is no valid one: {error}")))
+}
+
+/// Where the file of that name is.
+///
+/// # Errors
+/// When the name is not that of a file in the index's folder or below.
+pub(super) fn shard_path(folder: &Path, shard: &str) -> Result<PathBuf> {
+    let outside = || {
+        Error::new(ErrorKind::PathTraversal {
+            shard: shard.to_owned(),
+        })
+    };
+    // A name must mean the same on every system: no separator or drive of another one.
+    if shard.is_empty() || shard.contains(['\\', '\0', ':']) {
+        return Err(outside());
+    }
+    let path = Path::new(shard);
+    if !path
+        .components()
+        .all(|part| matches!(part, Component::Normal(_)))
+    {
+        return Err(outside());
+    }
+    Ok(folder.join(path))
+}
+
+struct IndexVisitor;
+
+impl<'de> Visitor<'de> for IndexVisitor {
+    type Value = IndexMap<String, String>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object with a `weight_map`")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut weights = None;
+        while let Some(key) = map.next_key::<String>()? {
+            if key != WEIGHT_MAP {
+                map.next_value::<IgnoredAny>()?;
+            } else if weights.replace(map.next_value_seed(WeightMap)?).is_some() {
+                return Err(twice(WEIGHT_MAP));
+            }
+        }
+        weights.ok_or_else(|| A::Error::missing_field(WEIGHT_MAP))
+    }
+}
+
+struct WeightMap;
+
+impl<'de> DeserializeSeed<'de> for WeightMap {
+    type Value = IndexMap<String, String>;
+
+    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<Self::Value, D::Error> {
+        json.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for WeightMap {
+    type Value = IndexMap<String, String>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object of file names")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut weights = IndexMap::new();
+        while let Some(key) = map.next_key::<String>()? {
+            match weights.entry(key) {
+                Entry::Occupied(taken) => return Err(twice(taken.key())),
+                Entry::Vacant(vacant) => vacant.insert(map.next_value::<String>()?),
+            };
+        }
+        Ok(weights)
+    }
+}
+
+#[cold]
+fn twice<E: serde::de::Error>(key: &str) -> E {
+    E::custom(format_args!("the key `{key}` stands there twice"))
+}

@@ -1,0 +1,251 @@
+//! The one rule by which tensors and other values get their names.
+//!
+//! - Mapping keys and sequence indices are joined with `.`; a plain state dict keeps its keys.
+//! - A pickled `torch.nn.Module` is named as its `state_dict()` would be: parameters, persistent
+//!   buffers, then children. All else that it has is listed beside the tensors.
+//! - Any other object contributes its attribute names.
+//! - A tensor that is the whole of its file has the empty name.
+//! - Two values that would get one name are an error.
+//!
+//! What is shared is listed under every name when it holds a tensor, as `state_dict()` does with a
+//! module that stands in two places; else in full under its first name alone. A reference back to
+//! something on the way from the root is listed as that and not followed.
+
+use std::collections::{HashMap, HashSet};
+
+use super::describe::describe;
+use super::entry::OtherEntry;
+use super::survey::{Survey, TensorNode};
+use super::view::Child;
+use crate::Limits;
+use crate::error::{Error, ErrorKind, Result};
+use crate::pickle::NodeId;
+use crate::torch::{TensorInfo, TorchObject};
+
+/// A tensor with its name.
+#[derive(Debug)]
+pub(super) struct Named {
+    pub(super) name: String,
+    pub(super) node: NodeId,
+    pub(super) info: TensorInfo,
+}
+
+/// Everything that a graph holds, by name.
+#[derive(Debug, Default)]
+pub(super) struct Listing {
+    pub(super) tensors: Vec<Named>,
+    pub(super) others: Vec<OtherEntry>,
+}
+
+/// Lists what lies below the root, and the constants of a TorchScript program below
+/// `CONSTANTS.c<index>`, as the program calls them.
+///
+/// # Errors
+/// When two values would get one name, a tensor cannot be told, or one of
+/// [`Limits::max_depth`], [`Limits::max_listed`] and [`Limits::max_name_bytes`] is reached.
+pub(super) fn list(
+    object: &TorchObject,
+    constants: Option<NodeId>,
+    limits: &Limits,
+) -> Result<Listing> {
+    let graph = object.graph();
+    let roots: Vec<NodeId> = std::iter::once(graph.root()).chain(constants).collect();
+    let survey = Survey::of(object, &roots);
+    let mut walk = Walk {
+        object,
+        limits,
+        survey: &survey,
+        path: String::new(),
+        on_the_way: HashMap::new(),
+        told: HashSet::new(),
+        names: HashSet::new(),
+        name_bytes: 0,
+        listing: Listing::default(),
+    };
+    walk.from(graph.root())?;
+    if let Some(constants) = constants {
+        for (index, &id) in graph
+            .sequence(constants)
+            .unwrap_or_default()
+            .iter()
+            .enumerate()
+        {
+            walk.path = format!("CONSTANTS.c{index}");
+            walk.from(id)?;
+        }
+    }
+    walk.nameless()?;
+    Ok(walk.listing)
+}
+
+struct Walk<'a> {
+    object: &'a TorchObject,
+    limits: &'a Limits,
+    survey: &'a Survey,
+    /// The name of where the walk is.
+    path: String,
+    /// What lies between the root and here, with the length of its name.
+    on_the_way: HashMap<NodeId, usize>,
+    /// What was listed in full and holds no tensor.
+    told: HashSet<NodeId>,
+    names: HashSet<String>,
+    name_bytes: u64,
+    listing: Listing,
+}
+
+/// Something that is being walked.
+struct Frame<'a> {
+    node: NodeId,
+    children: std::slice::Iter<'a, Child>,
+    /// The length of its name.
+    path: usize,
+    is_root: bool,
+}
+
+impl<'a> Walk<'a> {
+    /// Lists what lies below an object, whose name is the path so far.
+    fn from(&mut self, root: NodeId) -> Result<()> {
+        let mut frames: Vec<Frame<'a>> = Vec::new();
+        frames.extend(self.enter(root, false, self.path.is_empty())?);
+        while let Some(frame) = frames.last_mut() {
+            self.path.truncate(frame.path);
+            let Some(child) = frame.children.next() else {
+                self.on_the_way.remove(&frame.node);
+                frames.pop();
+                continue;
+            };
+            if !frame.is_root {
+                self.path.push('.');
+            }
+            self.path.push_str(&child.key);
+            let depth = frames.len() as u64;
+            if depth > self.limits.max_depth {
+                return Err(Error::limit("max_depth", self.limits.max_depth, depth));
+            }
+            frames.extend(self.enter(child.id, child.aside, false)?);
+        }
+        Ok(())
+    }
+
+    /// Lists an object, or gives the frame with which to walk what lies below it.
+    fn enter(&mut self, id: NodeId, aside: bool, is_root: bool) -> Result<Option<Frame<'a>>> {
+        let survey = self.survey;
+        match survey.tensor(id) {
+            Some(TensorNode::Read(_)) if aside => {
+                self.other(id, ", which the module's `state_dict()` leaves out")?;
+                return Ok(None);
+            }
+            Some(TensorNode::Read(info)) => {
+                self.tensor(id, info.clone())?;
+                return Ok(None);
+            }
+            Some(TensorNode::Refused) if aside => {
+                self.other(id, ", which cannot be read")?;
+                return Ok(None);
+            }
+            Some(TensorNode::Refused) => {
+                let outcome = self.object.tensor_info(id).map(|_| None);
+                return outcome.map_err(|error| error.in_tensor(&self.path));
+            }
+            None => {}
+        }
+        let children = survey.children(id);
+        let holds_tensor = survey.holds_tensor(id);
+        if aside && holds_tensor {
+            self.other(
+                id,
+                " that holds tensors, which the module's `state_dict()` leaves out",
+            )?;
+            return Ok(None);
+        }
+        if children.is_empty() || !(holds_tensor || survey.is_open(self.object.graph(), id)) {
+            self.other(id, "")?;
+            return Ok(None);
+        }
+        if let Some(&above) = self.on_the_way.get(&id) {
+            let back = match self.path.get(..above) {
+                None | Some("") => ", the root again".to_owned(),
+                Some(above) => format!(", the same as `{above}`, of which it is a part"),
+            };
+            self.other(id, &back)?;
+            return Ok(None);
+        }
+        if !holds_tensor && !self.told.insert(id) {
+            self.other(id, ", listed in full under another name")?;
+            return Ok(None);
+        }
+        self.on_the_way.insert(id, self.path.len());
+        Ok(Some(Frame {
+            node: id,
+            children: children.iter(),
+            path: self.path.len(),
+            is_root,
+        }))
+    }
+
+    fn tensor(&mut self, node: NodeId, info: TensorInfo) -> Result<()> {
+        let name = self.name(self.path.clone())?;
+        self.listing.tensors.push(Named { name, node, info });
+        Ok(())
+    }
+
+    fn other(&mut self, id: NodeId, addition: &str) -> Result<()> {
+        let path = self.name(self.path.clone())?;
+        let mut description = match self.survey.tensor(id) {
+            Some(TensorNode::Read(info)) => tensor_in_words(info),
+            Some(TensorNode::Refused) => "a tensor".to_owned(),
+            None => describe(self.object, id),
+        };
+        description.push_str(addition);
+        self.listing.others.push(OtherEntry { path, description });
+        Ok(())
+    }
+
+    /// Takes a name, which must be free.
+    fn name(&mut self, name: String) -> Result<String> {
+        self.name_bytes = self.name_bytes.saturating_add(name.len() as u64);
+        let listed = (self.names.len() as u64).saturating_add(1);
+        for (limit, allowed, found) in [
+            ("max_listed", self.limits.max_listed, listed),
+            (
+                "max_name_bytes",
+                self.limits.max_name_bytes,
+                self.name_bytes,
+            ),
+        ] {
+            if found > allowed {
+                return Err(Error::limit(limit, allowed, found));
+            }
+        }
+        if self.names.insert(name.clone()) {
+            Ok(name)
+        } else {
+            Err(Error::new(ErrorKind::NameCollision { name }))
+        }
+    }
+
+    /// Lists the tensors that no name leads to, such as attributes of tensors and keys of mappings.
+    fn nameless(&mut self) -> Result<()> {
+        for (id, node) in self.survey.nameless(self.object) {
+            let graph = self.object.graph();
+            self.path = match graph.offset(id) {
+                Some(offset) => format!("<tensor at {offset:#x}>"),
+                None => format!("<tensor {}>", self.listing.others.len()),
+            };
+            let path = self.name(self.path.clone())?;
+            let what = match node {
+                TensorNode::Read(info) => tensor_in_words(&info),
+                TensorNode::Refused => "a tensor that cannot be read".to_owned(),
+            };
+            self.listing.others.push(OtherEntry {
+                path,
+                description: format!("{what}, to which no name leads"),
+            });
+        }
+        Ok(())
+    }
+}
+
+fn tensor_in_words(info: &TensorInfo) -> String {
+    format!("a {} tensor of shape {:?}", info.dtype, info.shape)
+}

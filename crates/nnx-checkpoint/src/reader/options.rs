@@ -1,0 +1,69 @@
+//! How a checkpoint is opened.
+
+use std::path::Path;
+
+use crate::error::Result;
+use crate::{Limits, Source};
+
+/// How a checkpoint is opened.
+///
+/// ```
+/// use nnx_checkpoint::{Limits, OpenOptions};
+///
+/// let options = OpenOptions::default().limits(Limits::default().max_depth(100));
+/// assert!(options.memory_map && !options.allow_dangerous_globals);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OpenOptions {
+    /// Bounds on work and memory. Default: [`Limits::default`].
+    pub limits: Limits,
+    /// Whether a file that names a class or function made to run code is listed all the same, as
+    /// plain data, instead of being refused. Nothing is executed either way. Default: `false`.
+    pub allow_dangerous_globals: bool,
+    /// Whether files are mapped into memory (see [`Source::open`](crate::Source::open)) instead of
+    /// being read whole. Default: `true`.
+    pub memory_map: bool,
+}
+
+impl Default for OpenOptions {
+    fn default() -> Self {
+        Self {
+            limits: Limits::default(),
+            allow_dangerous_globals: false,
+            memory_map: true,
+        }
+    }
+}
+
+impl OpenOptions {
+    /// Sets [`limits`](Self::limits).
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Sets [`allow_dangerous_globals`](Self::allow_dangerous_globals).
+    #[must_use]
+    pub fn allow_dangerous_globals(mut self, allow: bool) -> Self {
+        self.allow_dangerous_globals = allow;
+        self
+    }
+
+    /// Sets [`memory_map`](Self::memory_map).
+    #[must_use]
+    pub fn memory_map(mut self, map: bool) -> Self {
+        self.memory_map = map;
+        self
+    }
+
+    /// The bytes of a file.
+    pub(super) fn source(&self, path: &Path) -> Result<Source> {
+        if self.memory_map {
+            Source::open(path)
+        } else {
+            Source::read(path)
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Pickled modules, named as `torch.nn.Module.state_dict()` names their tensors.
+
+use super::{Child, object};
+use crate::pickle::{Call, Graph, Node, NodeId, Object};
+
+/// Attributes that every module has for its own bookkeeping. Those that say nothing are not listed:
+/// an empty mapping, `None`, or whether the module trains.
+const BOOKKEEPING: &[&str] = &[
+    "_backward_hooks",
+    "_backward_pre_hooks",
+    "_backend",
+    "_forward_hooks",
+    "_forward_hooks_always_called",
+    "_forward_hooks_with_kwargs",
+    "_forward_pre_hooks",
+    "_forward_pre_hooks_with_kwargs",
+    "_is_full_backward_hook",
+    "_load_state_dict_post_hooks",
+    "_load_state_dict_pre_hooks",
+    "_state_dict_hooks",
+    "_state_dict_pre_hooks",
+    "training",
+];
+
+/// The names that hold what is listed first.
+const HOLDERS: [&str; 4] = [
+    "_parameters",
+    "_buffers",
+    "_modules",
+    "_non_persistent_buffers_set",
+];
+
+/// What lies below a pickled module: its parameters, persistent buffers and child modules, in this
+/// order, then, aside, all else. None when the object is no module.
+pub(super) fn children(graph: &Graph, module: &Object) -> Option<Vec<Child>> {
+    let state = module.state?;
+    let attribute = |name: &str| graph.get(state, name);
+    let held = |name: &str| object::pairs(graph, attribute(name)?);
+    let (parameters, buffers, modules) =
+        (held("_parameters")?, held("_buffers")?, held("_modules")?);
+    let transient = attribute("_non_persistent_buffers_set")
+        .map(|set| members(graph, set))
+        .unwrap_or_default();
+    let is_transient = |name: NodeId| {
+        transient
+            .iter()
+            .any(|&id| graph.text(id) == graph.text(name))
+    };
+
+    let mut children = Vec::new();
+    let named = |pairs: &[(NodeId, NodeId)], aside: bool, children: &mut Vec<Child>| {
+        for (index, &(name, id)) in pairs.iter().enumerate() {
+            // `register_parameter(name, None)` and its kind: `state_dict()` leaves them out.
+            if !graph.is_none(id) {
+                children.push(Child {
+                    key: super::key(graph, name, index),
+                    id,
+                    aside,
+                });
+            }
+        }
+    };
+    named(&parameters, false, &mut children);
+    let (persistent, others): (Vec<_>, Vec<_>) = buffers
+        .into_iter()
+        .partition(|(name, _)| !is_transient(*name));
+    named(&persistent, false, &mut children);
+    named(&modules, false, &mut children);
+    named(&others, true, &mut children);
+    for (index, &(name, id)) in graph.dict_pairs(state)?.iter().enumerate() {
+        let key = super::key(graph, name, index);
+        if !HOLDERS.contains(&key.as_str()) && !says_nothing(graph, &key, id) {
+            children.push(Child {
+                key,
+                id,
+                aside: true,
+            });
+        }
+    }
+    Some(children)
+}
+
+fn says_nothing(graph: &Graph, key: &str, id: NodeId) -> bool {
+    BOOKKEEPING.contains(&key)
+        && (graph.is_none(id)
+            || graph.bool(id).is_some()
+            || graph.dict_pairs(id).is_some_and(<[_]>::is_empty))
+}
+
+/// The members of a set: of its own node, or of a call of `set`.
+fn members(graph: &Graph, id: NodeId) -> Vec<NodeId> {
+    match graph.node(id) {
+        Node::Set(items) => items.clone(),
+        Node::Object(object) => {
+            let mut found = object.items.clone();
+            if let Call::Reduce { args, .. } = object.call {
+                let lists = graph.sequence(args).unwrap_or_default();
+                found.extend(
+                    lists
+                        .iter()
+                        .flat_map(|&list| graph.sequence(list).unwrap_or_default().iter().copied()),
+                );
+            }
+            found
+        }
+        _ => Vec::new(),
+    }
+}

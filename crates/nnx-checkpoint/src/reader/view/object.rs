@@ -1,0 +1,172 @@
+//! Objects of all other classes.
+
+use super::{Child, class, indexed, keyed};
+use crate::pickle::{Call, Graph, Node, NodeId, Object};
+
+/// Fields of the classes that pickle the values of their fields as a list, in declaration order,
+/// as far as they may hold tensors: <https://pypi.org/project/thekaveh-nnx/>, 0.2.3 and 0.4.1.
+const FIELDS: &[((&str, &str), &[&str])] = &[(
+    ("nnx.nn.params.nn_checkpoint", "NNCheckpoint"),
+    &[
+        "net_params",
+        "net_state",
+        "model_params",
+        "idp",
+        "transforms",
+        "training_state_id",
+        "training_state_present",
+    ],
+)];
+
+/// Attributes of mappings that are no values of theirs: `state_dict()` keeps the versions of its
+/// modules so.
+const NO_VALUES: &[&str] = &["_metadata"];
+
+/// Whether the object is a mapping: its class is one, or it was filled key by key.
+pub(super) fn is_mapping(graph: &Graph, object: &Object) -> bool {
+    !object.pairs.is_empty() || is_mapping_class(graph, object)
+}
+
+fn is_mapping_class(graph: &Graph, object: &Object) -> bool {
+    matches!(
+        class(graph, object),
+        Some(
+            (
+                "collections",
+                "OrderedDict" | "defaultdict" | "Counter" | "UserDict"
+            ) | ("ordereddict", "OrderedDict")
+                | ("builtins" | "__builtin__", "dict")
+        )
+    )
+}
+
+/// What lies below an object: the pairs of a mapping, the items of a sequence, its attributes, and
+/// what it was made of, as far as that is not among them.
+pub(super) fn children(graph: &Graph, object: &Object) -> Vec<Child> {
+    let mut children = made_of(graph, object);
+    children.extend(indexed(&object.items));
+    children.extend(keyed(graph, &object.pairs));
+    if let Some(state) = object.state {
+        attributes(graph, object, state, &mut children);
+    }
+    children
+}
+
+/// The arguments of the call. A class that is an argument is part of how the object is made.
+fn made_of(graph: &Graph, object: &Object) -> Vec<Child> {
+    let (args, kwargs): (&[NodeId], _) = match &object.call {
+        Call::Reduce { callable, args } => {
+            let args = graph.sequence(*args).unwrap_or_default();
+            match graph.global(*callable) {
+                Some(("copyreg" | "copy_reg", "_reconstructor")) => {
+                    (args.get(2..).unwrap_or_default(), None)
+                }
+                // `numpy.core.multiarray._reconstruct(ndarray, (0,), b'b')`: a blank to be filled.
+                Some((_, "_reconstruct")) => (&[], None),
+                _ => (args, None),
+            }
+        }
+        Call::New { args, .. } => (graph.sequence(*args).unwrap_or_default(), None),
+        Call::NewEx { args, kwargs, .. } => (
+            graph.sequence(*args).unwrap_or_default(),
+            graph.dict_pairs(*kwargs),
+        ),
+        Call::Instance { args, .. } => (args, None),
+    };
+    if is_mapping_class(graph, object) {
+        let pairs = args.iter().flat_map(|&id| argument_pairs(graph, id));
+        return keyed(graph, &pairs.collect::<Vec<_>>());
+    }
+    let has_items = !object.items.is_empty()
+        || object
+            .state
+            .is_some_and(|state| graph.sequence(state).is_some());
+    let mut children = indexed(args);
+    if has_items {
+        for child in &mut children {
+            child.key.insert_str(0, "args.");
+        }
+    }
+    children.retain(|child| !matches!(graph.node(child.id), Node::Global { .. }));
+    children.extend(keyed(graph, kwargs.unwrap_or_default()));
+    children
+}
+
+/// The pairs of a mapping, whichever way it was pickled.
+pub(super) fn pairs(graph: &Graph, id: NodeId) -> Option<Vec<(NodeId, NodeId)>> {
+    match graph.node(id) {
+        Node::Dict(pairs) => Some(pairs.clone()),
+        Node::Object(object) if is_mapping(graph, object) => {
+            let mut all = match object.call {
+                Call::Reduce { args, .. } => {
+                    let args = graph.sequence(args).unwrap_or_default();
+                    args.iter()
+                        .flat_map(|&argument| argument_pairs(graph, argument))
+                        .collect()
+                }
+                _ => Vec::new(),
+            };
+            all.extend(&object.pairs);
+            Some(all)
+        }
+        _ => None,
+    }
+}
+
+/// The pairs of a mapping's argument: a mapping, or a list of lists of two, as Python 2 has it.
+fn argument_pairs(graph: &Graph, argument: NodeId) -> Vec<(NodeId, NodeId)> {
+    if let Node::Dict(pairs) = graph.node(argument) {
+        return pairs.clone();
+    }
+    graph
+        .sequence(argument)
+        .unwrap_or_default()
+        .iter()
+        .filter_map(|&pair| match graph.sequence(pair)? {
+            &[key, value] => Some((key, value)),
+            _ => None,
+        })
+        .collect()
+}
+
+/// What `BUILD` hands to an object: a mapping of attributes, a pair of two such (the second for
+/// slots), or whatever its class makes of it.
+fn attributes(graph: &Graph, object: &Object, state: NodeId, children: &mut Vec<Child>) {
+    if let Some(pairs) = graph.dict_pairs(state) {
+        let attributes = keyed(graph, pairs).into_iter();
+        let is_mapping = is_mapping(graph, object);
+        children.extend(
+            attributes.filter(|child| !is_mapping || !NO_VALUES.contains(&child.key.as_str())),
+        );
+        return;
+    }
+    match graph.node(state) {
+        Node::None => {}
+        Node::Tuple(both)
+            if both.len() == 2
+                && both
+                    .iter()
+                    .all(|&id| graph.is_none(id) || graph.dict_pairs(id).is_some()) =>
+        {
+            for &id in both {
+                children.extend(keyed(graph, graph.dict_pairs(id).unwrap_or_default()));
+            }
+        }
+        Node::Tuple(values) => children.extend(fields(graph, object, values)),
+        Node::List(values) => children.extend(fields(graph, object, values)),
+        _ => children.push(Child::new("state", state)),
+    }
+}
+
+fn fields(graph: &Graph, object: &Object, values: &[NodeId]) -> Vec<Child> {
+    let mut children = indexed(values);
+    let known = FIELDS
+        .iter()
+        .find(|(of, _)| class(graph, object) == Some(*of));
+    if let Some((_, names)) = known {
+        for (child, name) in children.iter_mut().zip(*names) {
+            child.key = (*name).to_owned();
+        }
+    }
+    children
+}

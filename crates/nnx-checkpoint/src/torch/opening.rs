@@ -1,0 +1,125 @@
+//! What is learnt on the way while a file is opened.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::globals::{self, GlobalUse, Standing};
+use crate::pickle::{self, Graph, Node, NodeId};
+use crate::{Format, Limits};
+
+/// What is learnt on the way while a file is opened, and how strict to be with it.
+#[derive(Debug)]
+pub(crate) struct Opening {
+    /// Bounds on work and memory.
+    pub(crate) limits: Limits,
+    /// Whether a dangerous global ends the opening.
+    pub(crate) refuse_dangerous: bool,
+    /// What the file turned out to be.
+    pub(crate) format: Format,
+    /// What its pickles name.
+    pub(crate) globals: Vec<GlobalUse>,
+    /// What the user should know.
+    pub(crate) notes: Vec<String>,
+    /// The tensors beside the program of a TorchScript archive: a sequence of the object's graph.
+    pub(crate) constants: Option<NodeId>,
+    /// Whether what is being read lies within a pickle.
+    pub(super) is_nested: bool,
+}
+
+impl Opening {
+    /// The start of an opening.
+    pub(crate) fn new(format: Format, limits: &Limits, refuse_dangerous: bool) -> Self {
+        Self {
+            limits: *limits,
+            refuse_dangerous,
+            format,
+            globals: Vec::new(),
+            notes: Vec::new(),
+            constants: None,
+            is_nested: false,
+        }
+    }
+
+    /// Reads the pickle at the start of `bytes`, and looks at what it names. `entry` is the archive
+    /// entry that it fills, `start` the byte of it, or of the file, where it begins.
+    ///
+    /// A pickle that breaks off is judged by what it had named until then, because Python would
+    /// have called that by the time at which it notices.
+    ///
+    /// # Errors
+    /// When a dangerous global is named and such are refused; when the pickle is malformed.
+    pub(super) fn pickle(
+        &mut self,
+        bytes: &[u8],
+        entry: Option<&str>,
+        start: u64,
+    ) -> Result<(Graph, usize)> {
+        let (graph, outcome) = pickle::read_or_part(bytes, &self.limits);
+        self.look_at(&graph, entry, start)?;
+        match outcome {
+            Ok(consumed) => Ok((graph, consumed)),
+            Err(error) => Err(match entry {
+                Some(entry) => error.in_entry(entry),
+                None => error,
+            }
+            .shifted(start)),
+        }
+    }
+
+    /// Reads a pickle that fills an archive entry.
+    ///
+    /// # Errors
+    /// As for [`pickle`](Self::pickle).
+    pub(super) fn entry(&mut self, bytes: &[u8], entry: &str) -> Result<Graph> {
+        let (graph, consumed) = self.pickle(bytes, Some(entry), 0)?;
+        let rest = bytes.len().saturating_sub(consumed);
+        if rest > 0 {
+            self.notes
+                .push(format!("{rest} bytes follow the pickle in entry `{entry}`"));
+        }
+        Ok(graph)
+    }
+
+    fn look_at(&mut self, graph: &Graph, entry: Option<&str>, start: u64) -> Result<()> {
+        let named = globals::in_graph(graph, entry, start);
+        if self.refuse_dangerous {
+            let refused = named
+                .iter()
+                .find(|global| global.standing == Standing::Dangerous);
+            if let Some(global) = refused {
+                return Err(placed(
+                    Error::new(ErrorKind::ForbiddenGlobal {
+                        module: global.module.clone(),
+                        name: global.name.clone(),
+                    }),
+                    global,
+                ));
+            }
+            if let Some((id, code)) = graph.nodes().find_map(|(id, node)| match node {
+                Node::Extension(code) => Some((id, code)),
+                _ => None,
+            }) {
+                let error = Error::unsupported(format!(
+                    "the pickle names entry {code} of Python's `copyreg` extension registry, \
+                     which no file carries with it"
+                ));
+                return Err(at(error, entry, graph.offset(id), start));
+            }
+        }
+        self.globals.extend(named);
+        Ok(())
+    }
+}
+
+fn placed(error: Error, global: &GlobalUse) -> Error {
+    at(error, global.entry.as_deref(), global.offset, 0)
+}
+
+fn at(error: Error, entry: Option<&str>, offset: Option<u64>, start: u64) -> Error {
+    let error = match offset {
+        Some(offset) => error.at(offset.saturating_add(start)),
+        None => error,
+    };
+    match entry {
+        Some(entry) => error.in_entry(entry),
+        None => error,
+    }
+}

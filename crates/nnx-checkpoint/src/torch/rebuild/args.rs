@@ -1,0 +1,108 @@
+//! Arguments of rebuild calls.
+
+use crate::Dtype;
+use crate::error::{Error, Result};
+use crate::pickle::{Call, Graph, Node, NodeId};
+
+/// An offset, a size or a stride.
+pub(super) fn count(graph: &Graph, id: NodeId) -> Result<usize> {
+    graph
+        .int(id)
+        .and_then(|value| usize::try_from(value).ok())
+        .ok_or_else(|| {
+            Error::malformed(format!(
+                "offsets, sizes and strides must be whole numbers from 0, got {}",
+                graph.describe(id)
+            ))
+        })
+}
+
+/// Sizes or strides: a tuple, or a `torch.Size` of one.
+pub(super) fn counts(graph: &Graph, id: NodeId) -> Result<Vec<usize>> {
+    graph
+        .sequence(id)
+        .or_else(|| size_members(graph, id))
+        .ok_or_else(|| {
+            Error::malformed(format!(
+                "sizes and strides must be tuples, got {}",
+                graph.describe(id)
+            ))
+        })?
+        .iter()
+        .map(|&id| count(graph, id))
+        .collect()
+}
+
+/// The members of a `torch.Size`.
+fn size_members(graph: &Graph, id: NodeId) -> Option<&[NodeId]> {
+    let object = graph.object(id)?;
+    let (Call::Reduce {
+        callable: class,
+        args,
+    }
+    | Call::New { class, args }) = object.call
+    else {
+        return None;
+    };
+    match (graph.global(class)?, graph.sequence(args)?) {
+        (("torch", "Size"), &[members]) => graph.sequence(members),
+        _ => None,
+    }
+}
+
+/// A truth value.
+pub(super) fn boolean(graph: &Graph, id: NodeId, what: &str) -> Result<bool> {
+    graph.bool(id).ok_or_else(|| {
+        Error::malformed(format!(
+            "`{what}` must be a bool, got {}",
+            graph.describe(id)
+        ))
+    })
+}
+
+/// A dtype, such as `torch.float32`.
+pub(super) fn dtype(graph: &Graph, id: NodeId) -> Result<Dtype> {
+    match graph.global(id) {
+        Some(("torch", name)) => Dtype::from_name(name)
+            .ok_or_else(|| Error::unsupported(format!("`torch.{name}` is no dtype known here"))),
+        _ => Err(Error::malformed(format!(
+            "a tensor's dtype must be a dtype of `torch`, got {}",
+            graph.describe(id)
+        ))),
+    }
+}
+
+/// The lazy bits `{'conj': True, 'neg': True}` that follow the other arguments, where there are some.
+/// PyTorch sets a bit when its key is there, whatever the value.
+pub(super) fn lazy_bits(graph: &Graph, metadata: Option<NodeId>) -> Result<(bool, bool)> {
+    let pairs = match metadata.map(|id| (id, graph.node(id))) {
+        None | Some((_, Node::None)) => return Ok((false, false)),
+        Some((_, Node::Dict(pairs))) => pairs,
+        Some((id, _)) => {
+            return Err(Error::malformed(format!(
+                "a tensor's metadata must be a dict, got {}",
+                graph.describe(id)
+            )));
+        }
+    };
+    let (mut conj, mut neg) = (false, false);
+    for &(key, value) in pairs {
+        match graph.text(key) {
+            Some("conj") => {
+                boolean(graph, value, "conj")?;
+                conj = true;
+            }
+            Some("neg") => {
+                boolean(graph, value, "neg")?;
+                neg = true;
+            }
+            _ => {
+                return Err(Error::unsupported(format!(
+                    "a tensor's metadata is `conj` or `neg`, got {}",
+                    graph.describe(key)
+                )));
+            }
+        }
+    }
+    Ok((conj, neg))
+}

@@ -1,0 +1,124 @@
+//! The persistent id by which a pickle refers to a storage.
+
+use std::ops::Range;
+
+use crate::Dtype;
+use crate::error::{Error, Result};
+use crate::pickle::{Graph, Node, NodeId};
+
+/// Modules that have had the typed storage classes: one for each device, in old files.
+const TYPED_MODULES: &[&str] = &["torch", "torch.cuda", "torch.hpu"];
+
+/// The five or six members of a storage's persistent id:
+/// `('storage', class, key, location, count[, view])`.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::torch) struct StorageId {
+    /// The name of the storage within the file.
+    pub(in crate::torch) key: String,
+    /// The dtype of a typed storage class; none for `UntypedStorage`.
+    pub(in crate::torch) dtype: Option<Dtype>,
+    /// The device, as `torch.serialization.location_tag` spells it.
+    pub(in crate::torch) location: String,
+    /// Bytes of the whole storage.
+    pub(in crate::torch) byte_len: usize,
+    /// The part that is meant, as PyTorch before 0.4 saved it.
+    pub(in crate::torch) view: Option<StorageView>,
+}
+
+/// A part of a storage that was a storage of its own in Python.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::torch) struct StorageView {
+    /// The name of the part within the file.
+    pub(in crate::torch) key: String,
+    /// Bytes of the whole storage.
+    pub(in crate::torch) range: Range<usize>,
+}
+
+impl StorageId {
+    /// Reads a persistent id. None for one that names no storage (`module`, in old files).
+    pub(in crate::torch) fn parse(graph: &Graph, pid: NodeId) -> Result<Option<Self>> {
+        Self::parse_anywhere(graph, pid).map_err(|error| match graph.offset(pid) {
+            Some(offset) => error.at(offset),
+            None => error,
+        })
+    }
+
+    fn parse_anywhere(graph: &Graph, pid: NodeId) -> Result<Option<Self>> {
+        let malformed = |what: &str| {
+            Error::malformed(format!(
+                "a storage's persistent id must be ('storage', class, key, location, count), got \
+                 {} with {what}",
+                graph.describe(pid)
+            ))
+        };
+        let Node::Tuple(members) = graph.node(pid) else {
+            return Err(malformed("no members"));
+        };
+        match members.first().map(|&kind| graph.text(kind)) {
+            Some(Some("storage")) => {}
+            Some(Some(_)) => return Ok(None),
+            Some(None) => return Err(malformed("no text in front")),
+            None => return Err(malformed("no members")),
+        }
+        let (class, key, location, count, view) = match **members {
+            [_, class, key, location, count] => (class, key, location, count, None),
+            [_, class, key, location, count, view] => (class, key, location, count, Some(view)),
+            _ => return Err(malformed("another number of members")),
+        };
+        let dtype = storage_class(graph, class)?;
+        let size = dtype.map_or(1, Dtype::size);
+        let bytes = |count: NodeId| {
+            graph
+                .int(count)
+                .and_then(|count| usize::try_from(count).ok())
+                .and_then(|count| count.checked_mul(size))
+        };
+        let text = |id: NodeId| graph.text(id).map(str::to_owned);
+        let byte_len = bytes(count).ok_or_else(|| malformed("no valid count"))?;
+        let view = match view {
+            Some(view) if *graph.node(view) != Node::None => {
+                let view = match graph.sequence(view) {
+                    Some(&[key, start, len]) => text(key).zip(bytes(start).zip(bytes(len))),
+                    _ => None,
+                };
+                let (key, (start, len)) = view.ok_or_else(|| malformed("no valid view"))?;
+                let end = start.checked_add(len).filter(|&end| end <= byte_len);
+                let end = end.ok_or_else(|| {
+                    Error::malformed(format!(
+                        "view `{key}` takes {len} bytes from byte {start} of a storage of \
+                         {byte_len}"
+                    ))
+                })?;
+                Some(StorageView {
+                    key,
+                    range: start..end,
+                })
+            }
+            _ => None,
+        };
+        Ok(Some(Self {
+            key: text(key).ok_or_else(|| malformed("no text as key"))?,
+            dtype,
+            location: text(location).ok_or_else(|| malformed("no text as location"))?,
+            byte_len,
+            view,
+        }))
+    }
+}
+
+/// The dtype that a storage class stands for; none for `UntypedStorage`.
+fn storage_class(graph: &Graph, class: NodeId) -> Result<Option<Dtype>> {
+    let (module, name) = graph.global(class).ok_or_else(|| {
+        Error::malformed(format!(
+            "the second member of a storage's persistent id must be a class, got {}",
+            graph.describe(class)
+        ))
+    })?;
+    match (module, name) {
+        ("torch.storage" | "torch", "UntypedStorage") => return Ok(None),
+        _ if TYPED_MODULES.contains(&module) => Dtype::from_storage_class(name),
+        _ => None,
+    }
+    .map(Some)
+    .ok_or_else(|| Error::unsupported(format!("`{module}.{name}` is no storage class known here")))
+}

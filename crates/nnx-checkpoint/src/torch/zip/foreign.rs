@@ -1,0 +1,59 @@
+//! Zip archives that are no checkpoint, by what they hold.
+
+use crate::error::{Error, ErrorKind};
+use crate::zip::ZipArchive;
+
+/// The folder that macOS adds to what it packs.
+pub(super) const MACOS: &str = "__MACOSX";
+
+/// Whether `torch.package` wrote the archive.
+pub(super) fn is_package(archive: &ZipArchive) -> bool {
+    has(archive, |name| name.ends_with("/.data/extern_modules"))
+}
+
+/// The error of an archive that has no `data.pkl` where PyTorch puts it.
+pub(super) fn error(archive: &ZipArchive) -> Error {
+    let (what, hint) = if is_package(archive) {
+        (
+            "a torch.package",
+            "it is a program that must run to give its model; load it in Python and save the \
+             state dict",
+        )
+    } else if has(archive, |name| name.ends_with(".npy")) {
+        (
+            "a NumPy archive (.npz)",
+            "load it with `numpy.load`, and save its arrays as a safetensors file",
+        )
+    } else if has(archive, |name| name == "model.weights.h5") {
+        (
+            "a Keras model",
+            "export its weights from Keras as a safetensors file",
+        )
+    } else if has(archive, |name| name == "data.pkl") {
+        return Error::malformed(
+            "the archive has its `data.pkl` in no folder, where PyTorch does not look for it",
+        );
+    } else if let Some(entry) = archive.entries().iter().find(|entry| {
+        let name = entry.name();
+        name.ends_with("/data.pkl") || name.to_ascii_lowercase().ends_with("data.pkl")
+    }) {
+        return Error::malformed(format!(
+            "the archive has no `data.pkl` in a folder at its top, only `{}`, which PyTorch does \
+             not write",
+            entry.name()
+        ));
+    } else {
+        (
+            "a zip archive without a `data.pkl`",
+            "`torch.save` did not write it; unpack it and look for a checkpoint inside",
+        )
+    };
+    Error::new(ErrorKind::NotACheckpoint {
+        what: what.to_owned(),
+        hint: hint.to_owned(),
+    })
+}
+
+fn has(archive: &ZipArchive, test: impl Fn(&str) -> bool) -> bool {
+    archive.entries().iter().any(|entry| test(entry.name()))
+}
