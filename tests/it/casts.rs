@@ -7,8 +7,8 @@ use nnx_checkpoint::{Caster, Dtype, ErrorKind, cast};
 use nnx_tests::{Json, fixtures_dir, sha256};
 
 /// Ordered pairs of different dtypes: 72 among floats, 81 from bool and integers to floats, 26
-/// from bool and integers to wider integers, 6 among complex dtypes.
-const PAIRS: usize = 72 + 81 + 26 + 6;
+/// from bool and integers to wider integers, 12 among complex dtypes.
+const PAIRS: usize = 72 + 81 + 26 + 12;
 
 #[test]
 fn every_pair_casts_as_torch_does() {

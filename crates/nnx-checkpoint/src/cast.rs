@@ -23,7 +23,8 @@ const BLOCK: usize = 512;
 ///   `float8_e4m3fnuz`, `float8_e5m2fnuz` and `float8_e8m0fnu` give NaN.
 /// - NaN keeps its sign and the upper bits of its payload and becomes quiet, where the target has
 ///   them; a `bfloat16` that widens to `float32` keeps even a signalling one.
-///   In `bfloat16` every NaN is `0xffff` from `float32` and `float64`, `0x7fc0` from all others.
+///   In `bfloat16` every NaN is `0xffff` from `float32` and `float64`, `0x7fc0` from all others,
+///   complex dtypes included.
 /// - A byte of `bool` other than zero is one.
 ///
 /// For two pairs these are the rules of torch's vector code (AVX2 or AVX-512).
@@ -169,7 +170,7 @@ impl Route {
             return Some(Self::Copy);
         }
         if let (Some(from), Some(to)) = (component(from), component(to)) {
-            return Self::find(from, to);
+            return Some(Self::Single(decode::single(from)?, encode::single(to)?));
         }
         if let (Some(source), Some(target)) = (Integer::of(from), Integer::of(to)) {
             return target
@@ -182,10 +183,11 @@ impl Route {
         {
             return Some(Self::Double(decode, encode::integer(Dtype::UInt64)?));
         }
-        Some(Self::Single(
-            decode::single(from)?,
-            encode::single(to, from)?,
-        ))
+        let encode = match (from, to) {
+            (Dtype::Float32 | Dtype::Float64, Dtype::BFloat16) => encode::bfloat16_all_ones_nan,
+            _ => encode::single(to)?,
+        };
+        Some(Self::Single(decode::single(from)?, encode))
     }
 }
 
@@ -195,6 +197,7 @@ fn component(dtype: Dtype) -> Option<Dtype> {
         Dtype::Complex32 => Some(Dtype::Float16),
         Dtype::Complex64 => Some(Dtype::Float32),
         Dtype::Complex128 => Some(Dtype::Float64),
+        Dtype::BComplex32 => Some(Dtype::BFloat16),
         _ => None,
     }
 }

@@ -9,16 +9,12 @@ use crate::Dtype;
 /// The bits of infinity in `float32`; above them lies NaN.
 const INFINITY: u32 = 0x7f80_0000;
 
-/// The bits of `float32` as elements of a float dtype; `from` is where they come from, which
-/// decides the NaN of `bfloat16`.
-pub(super) fn single(dtype: Dtype, from: Dtype) -> Option<Encode<u32>> {
+/// The bits of `float32` as elements of a float dtype.
+pub(super) fn single(dtype: Dtype) -> Option<Encode<u32>> {
     Some(match dtype {
         Dtype::Float64 => |bits, to| each(bits, to, |x| widened(x).to_le_bytes()),
         Dtype::Float32 => |bits, to| each(bits, to, u32::to_le_bytes),
         Dtype::Float16 => |bits, to| each(bits, to, |x| low(float16(x))),
-        Dtype::BFloat16 if matches!(from, Dtype::Float32 | Dtype::Float64) => {
-            |bits, to| each(bits, to, |x| low(bfloat16::<0xffff>(x)))
-        }
         Dtype::BFloat16 => |bits, to| each(bits, to, |x| low(bfloat16::<0x7fc0>(x))),
         Dtype::Float8E4M3Fn => |bits, to| each(bits, to, |x| lowest(float8_e4m3fn(x))),
         Dtype::Float8E5M2 => |bits, to| each(bits, to, |x| lowest(float8_e5m2(x))),
@@ -27,6 +23,11 @@ pub(super) fn single(dtype: Dtype, from: Dtype) -> Option<Encode<u32>> {
         Dtype::Float8E8M0Fnu => |bits, to| each(bits, to, |x| lowest(float8_e8m0fnu(x))),
         _ => return None,
     })
+}
+
+/// As [`single`] for `bfloat16`, but for NaN: torch's vector code gives another one.
+pub(super) fn bfloat16_all_ones_nan(bits: &[u32], to: &mut [u8]) {
+    each(bits, to, |x| low(bfloat16::<0xffff>(x)));
 }
 
 /// The lower bytes of 64 bits, as elements of an integer dtype.
