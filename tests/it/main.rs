@@ -9,6 +9,7 @@
 )]
 
 mod cases;
+mod casts;
 mod checkpoints;
 mod damaged;
 mod forward_corpus;

@@ -12,6 +12,7 @@
 //! | open and write what `torch.save` writes | [`torch::TorchObject`], [`torch::TorchBuilder`] |
 //! | open and write a safetensors file | [`safetensors::SafeTensors`], [`safetensors::write`] |
 //! | look into a pickle | [`pickle::read`], [`pickle::Graph`] |
+//! | cast elements to another dtype | [`cast()`], [`Caster`] |
 //! | tell what a file is | [`sniff`] |
 //! | tell what a pickle names | [`GlobalUse`], [`Standing`] |
 //! | replace a file in one step | [`save_atomic`] |
@@ -45,6 +46,7 @@
 
 #[cfg(feature = "candle")]
 mod candle;
+mod cast;
 #[cfg(feature = "nnx")]
 mod checkpoint;
 mod dtype;
@@ -62,6 +64,7 @@ mod tensor;
 pub mod torch;
 pub mod zip;
 
+pub use cast::{Caster, cast};
 #[cfg(feature = "nnx")]
 pub use checkpoint::{CheckpointFormat, NNCheckpoint};
 pub use dtype::Dtype;

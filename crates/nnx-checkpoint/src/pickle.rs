@@ -13,6 +13,5 @@ mod write;
 mod tests;
 
 pub use graph::{Call, Change, Graph, Node, NodeId, Object, Text};
-pub use read::read;
-pub(crate) use read::read_or_part;
+pub use read::{read, read_or_part};
 pub use write::write;

@@ -9,6 +9,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("nnx-params", &[]),
     ("nnx-checkpoint", &["nnx-params"]),
     ("nnx-net", &["nnx-params", "nnx-checkpoint"]),
+    ("nnx-cli", &["nnx-params", "nnx-checkpoint"]),
 ];
 
 pub(super) fn check(packages: &[Package]) -> Vec<Violation> {
@@ -66,6 +67,7 @@ mod tests {
                 ("nnx-params", vec![]),
                 ("nnx-checkpoint", vec!["nnx-params"]),
                 ("nnx-net", vec!["nnx-checkpoint", "nnx-params"]),
+                ("nnx-cli", vec!["nnx-checkpoint", "nnx-params"]),
             ],
             &[],
         );

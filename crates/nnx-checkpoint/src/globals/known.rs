@@ -106,6 +106,8 @@ const NAMES: &[(&str, &[&str])] = &[
     ("uuid", &["UUID"]),
     ("nnx.models", &["RuntimeModule", "_model_spec"]),
     ("nnx.monitors", &["MonitorRecord", "MonitorSpec"]),
+    ("nnx.nn.params.nn_evaluation_data_point", &["_FrozenMetrics"]),
+    ("nnx.nn.params.nn_params", &["_ImmutableList"]),
     ("nnx.precision", &["PrecisionPolicy"]),
     ("nnx.tasks", &["TaskSpec"]),
     ("numpy.core.multiarray", MULTIARRAY),

@@ -77,6 +77,8 @@ fn plain_data_is_known() {
             ("argparse", "Namespace"),
             ("__torch__.torch.nn.modules.linear", "Linear"),
             ("nnx.nn.params.nn_checkpoint", "NNCheckpoint"),
+            ("nnx.nn.params.nn_params", "_ImmutableList"),
+            ("nnx.nn.params.nn_evaluation_data_point", "_FrozenMetrics"),
         ],
     );
 }

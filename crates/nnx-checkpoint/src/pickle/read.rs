@@ -58,7 +58,10 @@ pub fn read(bytes: &[u8], limits: &Limits) -> Result<(Graph, usize)> {
 /// [`read`], but on an error the objects that were made before it are there all the same: Python
 /// would have called by then what they name. The graph is of no use beyond
 /// [`nodes`](Graph::nodes); it may have no root.
-pub(crate) fn read_or_part(bytes: &[u8], limits: &Limits) -> (Graph, Result<usize>) {
+///
+/// # Errors
+/// As for [`read`], beside the graph.
+pub fn read_or_part(bytes: &[u8], limits: &Limits) -> (Graph, Result<usize>) {
     let mut reader = Reader {
         input: Input::new(bytes, limits.max_pickle_bytes),
         graph: Graph::unfilled(),

@@ -1,0 +1,39 @@
+//! `nnx diff`: whether two checkpoints hold the same tensors.
+
+mod compare;
+mod differences;
+mod number;
+mod text;
+
+use self::differences::Differences;
+use crate::arguments::Diff;
+use crate::failure::Failure;
+use crate::json;
+use crate::opened::Opened;
+use crate::outcome::{self, Outcome};
+use crate::terminal::Page;
+
+pub(crate) fn run(arguments: &Diff) -> Outcome {
+    let differences = match compared(arguments) {
+        Ok(differences) => differences,
+        Err(failure) => return Outcome::failure(&failure, arguments.json),
+    };
+    let output = if arguments.json {
+        json::object(&differences)
+    } else {
+        text::render(&differences, &Page::of_stdout())
+    };
+    let status = if differences.same {
+        outcome::FINE
+    } else {
+        outcome::FOUND
+    };
+    Outcome::new(output, status)
+}
+
+fn compared(arguments: &Diff) -> Result<Differences, Failure> {
+    let a = Opened::open(&arguments.a)?;
+    let b = Opened::open(&arguments.b)?;
+    let tensors = compare::tensors(&a, &b, arguments.tolerance)?;
+    Ok(Differences::of(arguments, &a, &b, tensors))
+}

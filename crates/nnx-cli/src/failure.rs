@@ -1,0 +1,117 @@
+//! What stops a command.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use nnx_checkpoint::Error;
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+
+/// An error as a person or a script is told of it; one word wide, so that results stay small.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Failure(Box<Inner>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Inner {
+    /// A stable name: those of `nnx_checkpoint::ErrorKind`, and `usage`.
+    kind: &'static str,
+    /// What went wrong, without the place.
+    what: String,
+    offset: Option<u64>,
+    entry: Option<String>,
+    tensor: Option<String>,
+    path: Option<String>,
+}
+
+impl Failure {
+    pub(crate) fn new(kind: &'static str, what: impl Into<String>) -> Self {
+        Self(Box::new(Inner {
+            kind,
+            what: what.into(),
+            offset: None,
+            entry: None,
+            tensor: None,
+            path: None,
+        }))
+    }
+
+    /// Arguments that were not understood.
+    pub(crate) fn usage(what: &str) -> Self {
+        Self::new("usage", format!("{what}; `nnx --help` tells more"))
+    }
+
+    /// Names the tensor, unless one is named already.
+    pub(crate) fn in_tensor(mut self, tensor: &str) -> Self {
+        self.0.tensor.get_or_insert_with(|| tensor.to_owned());
+        self
+    }
+
+    /// Names the archive entry; one that is named already lies within it.
+    pub(crate) fn in_entry(mut self, entry: &str) -> Self {
+        self.0.entry = Some(entry.to_owned());
+        self
+    }
+
+    /// Names the file, unless one is named already.
+    pub(crate) fn in_path(mut self, path: &Path) -> Self {
+        self.0
+            .path
+            .get_or_insert_with(|| path.display().to_string());
+        self
+    }
+
+    /// Changes the offset.
+    pub(crate) fn at(mut self, offset: Option<u64>) -> Self {
+        self.0.offset = offset;
+        self
+    }
+
+    /// Bytes from the start of the entry where one is named, else of the file.
+    pub(crate) fn offset(&self) -> Option<u64> {
+        self.0.offset
+    }
+
+    /// What went wrong and where, in one sentence.
+    pub(crate) fn message(&self) -> String {
+        let places = [
+            self.0
+                .tensor
+                .as_ref()
+                .map(|name| format!("tensor `{name}`")),
+            self.0.entry.as_ref().map(|name| format!("entry `{name}`")),
+            self.0.offset.map(|offset| format!("offset {offset:#x}")),
+            self.0.path.as_ref().map(|path| format!("file `{path}`")),
+        ];
+        let places: Vec<String> = places.into_iter().flatten().collect();
+        let mut message = self.0.what.clone();
+        if !places.is_empty() {
+            // A `String` takes whatever is written.
+            let _ = write!(message, " ({})", places.join(", "));
+        }
+        message
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self(Box::new(Inner {
+            kind: error.kind().name(),
+            what: error.kind().to_string(),
+            offset: error.offset(),
+            entry: error.entry().map(ToOwned::to_owned),
+            tensor: error.tensor().map(ToOwned::to_owned),
+            path: error.path().map(|path| path.display().to_string()),
+        }))
+    }
+}
+
+impl Serialize for Failure {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_struct("Failure", 5)?;
+        object.serialize_field("kind", self.0.kind)?;
+        object.serialize_field("message", &self.message())?;
+        object.serialize_field("offset", &self.0.offset)?;
+        object.serialize_field("entry", &self.0.entry)?;
+        object.serialize_field("tensor", &self.0.tensor)?;
+        object.end()
+    }
+}

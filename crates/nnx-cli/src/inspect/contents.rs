@@ -1,0 +1,136 @@
+//! What is shown of a checkpoint; its form as JSON is that of `nnx inspect --json`.
+
+use std::path::Path;
+
+use indexmap::IndexMap;
+use nnx_checkpoint::{Dtype, Format, GlobalUse, TensorEntry};
+use serde::{Serialize, Serializer};
+
+use super::nn_checkpoint::NNCheckpointPart;
+use crate::opened::Opened;
+use crate::path::PathText;
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Contents {
+    #[serde(flatten)]
+    pub(super) path: PathText,
+    #[serde(serialize_with = "format_name")]
+    pub(super) format: Format,
+    pub(super) tensors: Vec<TensorLine>,
+    #[serde(serialize_with = "map")]
+    pub(super) metadata: IndexMap<String, String>,
+    pub(super) other: Vec<Other>,
+    pub(super) globals: Vec<Global>,
+    pub(super) notes: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) nn_checkpoint: Option<NNCheckpointPart>,
+}
+
+/// A tensor, without its values.
+#[derive(Debug, Serialize)]
+pub(super) struct TensorLine {
+    pub(super) name: String,
+    #[serde(serialize_with = "dtype_name")]
+    pub(super) dtype: Dtype,
+    pub(super) shape: Vec<usize>,
+    /// Bytes of the tensor when contiguous.
+    pub(super) bytes: u64,
+    /// Equal for tensors that share a storage.
+    pub(super) storage: Option<usize>,
+    pub(super) layout: &'static str,
+    /// None unless hashes are wanted; the inner one none for a tensor without plain bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) sha256: Option<Option<String>>,
+}
+
+/// A value that is no tensor.
+#[derive(Debug, Serialize)]
+pub(super) struct Other {
+    pub(super) path: String,
+    pub(super) description: String,
+}
+
+/// A class or function that a pickle names.
+#[derive(Debug, Serialize)]
+pub(super) struct Global {
+    pub(super) module: String,
+    pub(super) name: String,
+    pub(super) standing: &'static str,
+    pub(super) offset: Option<u64>,
+    pub(super) entry: Option<String>,
+}
+
+impl Contents {
+    /// What an open checkpoint holds; of its tensors and other values, those whose names begin with
+    /// the prefix.
+    pub(super) fn of(opened: &Opened, path: &Path, prefix: &str) -> Self {
+        let reader = opened.reader();
+        let others = reader.others().iter();
+        Self {
+            path: PathText::new(path),
+            format: reader.format(),
+            tensors: opened
+                .tensors()
+                .filter(|(name, _)| name.starts_with(prefix))
+                .map(|(name, entry)| TensorLine::of(name, entry))
+                .collect(),
+            metadata: reader.metadata().clone(),
+            other: others
+                .filter(|other| opened.shown(other.path()).starts_with(prefix))
+                .map(|other| Other {
+                    path: opened.shown(other.path()).to_owned(),
+                    description: other.description().to_owned(),
+                })
+                .collect(),
+            globals: reader.globals().iter().map(Global::of).collect(),
+            notes: reader.notes().to_vec(),
+            nn_checkpoint: None,
+        }
+    }
+}
+
+impl TensorLine {
+    fn of(name: &str, entry: &TensorEntry) -> Self {
+        Self {
+            name: name.to_owned(),
+            dtype: entry.dtype(),
+            shape: entry.shape().to_vec(),
+            bytes: entry.byte_len(),
+            storage: entry.storage(),
+            layout: entry.layout_name(),
+            sha256: None,
+        }
+    }
+
+    /// Elements of the tensor, which may be more than fit 64 bits where it has no bytes.
+    pub(super) fn elements(&self) -> u128 {
+        let sizes = self.shape.iter();
+        sizes.fold(1, |product: u128, &size| {
+            product.saturating_mul(size as u128)
+        })
+    }
+}
+
+impl Global {
+    fn of(global: &GlobalUse) -> Self {
+        Self {
+            module: global.module.clone(),
+            name: global.name.clone(),
+            standing: global.standing.name(),
+            offset: global.offset,
+            entry: global.entry.clone(),
+        }
+    }
+}
+
+fn format_name<S: Serializer>(format: &Format, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(format.name())
+}
+
+fn dtype_name<S: Serializer>(dtype: &Dtype, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(dtype.name())
+}
+
+fn map<S: Serializer>(map: &IndexMap<String, String>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(map)
+}

@@ -1,0 +1,118 @@
+//! Names as a tree.
+
+use indexmap::IndexMap;
+
+use super::contents::TensorLine;
+
+/// Levels that a name opens at most; what is left of it is one step. A name is text from a file
+/// and may be nothing but dots.
+const MAX_LEVELS: usize = 64;
+
+/// The tensors by the parts of their names.
+#[derive(Debug, Default)]
+pub(super) struct Tree<'a> {
+    nodes: Vec<Branch<'a>>,
+}
+
+/// One part of a name, with what is below it.
+#[derive(Debug, Default)]
+struct Branch<'a> {
+    children: IndexMap<&'a str, usize>,
+    tensor: Option<&'a TensorLine>,
+    tensors: usize,
+    bytes: u64,
+}
+
+/// A line of the tree, from the top.
+#[derive(Debug)]
+pub(super) enum Line<'a> {
+    Tensor(String, &'a TensorLine),
+    Branch {
+        label: String,
+        tensors: usize,
+        bytes: u64,
+    },
+}
+
+impl<'a> Tree<'a> {
+    pub(super) fn of(tensors: &'a [TensorLine]) -> Self {
+        let mut tree = Self {
+            nodes: vec![Branch::default()],
+        };
+        for tensor in tensors {
+            tree.add(tensor);
+        }
+        tree
+    }
+
+    fn add(&mut self, tensor: &'a TensorLine) {
+        let mut at = 0;
+        for part in tensor.name.splitn(MAX_LEVELS, '.') {
+            let new = self.nodes.len();
+            let Some(branch) = self.nodes.get_mut(at) else {
+                return;
+            };
+            branch.tensors += 1;
+            branch.bytes = branch.bytes.saturating_add(tensor.bytes);
+            at = *branch.children.entry(part).or_insert(new);
+            if at == new {
+                self.nodes.push(Branch::default());
+            }
+        }
+        if let Some(branch) = self.nodes.get_mut(at) {
+            branch.tensor = Some(tensor);
+        }
+    }
+
+    /// The lines, in the order in which the names came.
+    pub(super) fn lines(&self) -> Vec<Line<'a>> {
+        let mut lines = Vec::new();
+        if let Some(root) = self.nodes.first() {
+            self.visit(root, "", &mut lines);
+        }
+        lines
+    }
+
+    /// The first branch from here on that is a tensor or leads to more than one: what only leads on
+    /// to it shares its line.
+    fn joined<'t>(&'t self, branch: &'t Branch<'a>, label: &mut String) -> &'t Branch<'a> {
+        let mut branch = branch;
+        while branch.tensor.is_none() && branch.children.len() == 1 {
+            let only = branch.children.first();
+            let Some((part, child)) =
+                only.and_then(|(part, at)| Some((part, self.nodes.get(*at)?)))
+            else {
+                break;
+            };
+            label.push('.');
+            label.push_str(part);
+            branch = child;
+        }
+        branch
+    }
+
+    fn visit(&self, branch: &Branch<'a>, guide: &str, lines: &mut Vec<Line<'a>>) {
+        let last = branch.children.len().saturating_sub(1);
+        for (index, (part, &at)) in branch.children.iter().enumerate() {
+            let Some(child) = self.nodes.get(at) else {
+                continue;
+            };
+            let (corner, below) = if index == last {
+                ("└─ ", "   ")
+            } else {
+                ("├─ ", "│  ")
+            };
+            let mut label = format!("{guide}{corner}{part}");
+            let child = self.joined(child, &mut label);
+            lines.push(match child.tensor {
+                Some(tensor) => Line::Tensor(label, tensor),
+                None => Line::Branch {
+                    label,
+                    tensors: child.tensors,
+                    bytes: child.bytes,
+                },
+            });
+            self.visit(child, &format!("{guide}{below}"), lines);
+        }
+    }
+}

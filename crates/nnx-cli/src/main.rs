@@ -1,0 +1,49 @@
+//! The command `nnx`: shows, scans and compares model checkpoints.
+//!
+//! Nothing in a file is executed. `nnx --help` lists the commands; `docs/command.md` describes what
+//! they print.
+
+mod arguments;
+mod diff;
+mod escape;
+mod failure;
+mod inspect;
+mod json;
+mod layout;
+mod opened;
+mod outcome;
+mod pages;
+mod parallel;
+mod path;
+mod progress;
+mod python;
+mod scan;
+mod size;
+mod table;
+mod terminal;
+mod wrap;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::arguments::{Arguments, Command};
+use crate::outcome::Outcome;
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::try_parse() {
+        Ok(arguments) => run(&arguments.command),
+        Err(error) => arguments::refused(&error),
+    };
+    outcome.deliver()
+}
+
+fn run(command: &Command) -> Outcome {
+    match command {
+        Command::Inspect(arguments) => inspect::run(arguments),
+        Command::Scan(arguments) => scan::run(arguments),
+        Command::Diff(arguments) => diff::run(arguments),
+        Command::Completions { shell } => pages::completions(*shell),
+        Command::Man { command } => pages::manual(command.as_deref()),
+    }
+}

@@ -1,0 +1,75 @@
+//! An open checkpoint, with the names that its user knows.
+
+use std::path::Path;
+
+use nnx_checkpoint::{CheckpointReader, Tensor, TensorEntry};
+
+use crate::failure::Failure;
+
+/// The field of a pickled NNx checkpoint that holds its weights.
+const NET_STATE: &str = "net_state.";
+/// The class of such a checkpoint.
+const NN_CHECKPOINT: (&str, &str) = ("nnx.nn.params.nn_checkpoint", "NNCheckpoint");
+
+/// An open checkpoint. The tensors of an NNx checkpoint have the names of its state dict here,
+/// whether it is a pickle, where they lie in a field of an object, or a safetensors file.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    reader: CheckpointReader,
+    /// What every name begins with and is not shown.
+    root: &'static str,
+}
+
+impl Opened {
+    pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
+        let reader = CheckpointReader::open(path)?;
+        let names_class = reader
+            .globals()
+            .iter()
+            .any(|global| (global.module.as_str(), global.name.as_str()) == NN_CHECKPOINT);
+        let mut tensors = reader.tensors().iter();
+        let is_nnx = names_class && tensors.all(|tensor| tensor.name().starts_with(NET_STATE));
+        Ok(Self {
+            root: if is_nnx { NET_STATE } else { "" },
+            reader,
+        })
+    }
+
+    pub(crate) fn reader(&self) -> &CheckpointReader {
+        &self.reader
+    }
+
+    /// A name as it is shown.
+    pub(crate) fn shown<'a>(&self, name: &'a str) -> &'a str {
+        name.strip_prefix(self.root).unwrap_or(name)
+    }
+
+    /// The tensors in the order of the file, with their names as they are shown.
+    pub(crate) fn tensors(&self) -> impl Iterator<Item = (&str, &TensorEntry)> {
+        let tensors = self.reader.tensors().iter();
+        tensors.map(|tensor| (self.shown(tensor.name()), tensor))
+    }
+
+    /// The tensor that is shown under a name.
+    pub(crate) fn entry(&self, shown: &str) -> Option<&TensorEntry> {
+        self.reader.entry(&self.full(shown))
+    }
+
+    /// The tensor that is shown under a name, with its bytes.
+    pub(crate) fn tensor(&self, shown: &str) -> Result<Tensor, Failure> {
+        Ok(self.reader.tensor(&self.full(shown))?)
+    }
+
+    fn full(&self, shown: &str) -> String {
+        format!("{}{shown}", self.root)
+    }
+}
+
+/// The name, or a word for the name of a tensor that is all of its file.
+pub(crate) fn shown_name(name: &str) -> &str {
+    if name.is_empty() {
+        "(the whole file)"
+    } else {
+        name
+    }
+}

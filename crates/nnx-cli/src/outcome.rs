@@ -1,0 +1,103 @@
+//! What a command comes to: its output and its exit status.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use serde::Serialize;
+
+use crate::escape::escaped;
+use crate::failure::Failure;
+use crate::json;
+
+/// The exit status when all is well.
+pub(crate) const FINE: u8 = 0;
+/// The exit status of a scan that flagged a file, or a comparison that found a difference.
+pub(crate) const FOUND: u8 = 1;
+/// The exit status when something could not be done.
+pub(crate) const FAILED: u8 = 2;
+
+/// What a command prints, and its exit status.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    stdout: String,
+    /// Lines, or a page, for standard error.
+    stderr: String,
+    status: u8,
+}
+
+impl Outcome {
+    /// Text for standard output.
+    pub(crate) fn success(text: String) -> Self {
+        Self::new(text, FINE)
+    }
+
+    /// Text for standard output, with a status of its own.
+    pub(crate) fn new(stdout: String, status: u8) -> Self {
+        Self {
+            stdout,
+            stderr: String::new(),
+            status,
+        }
+    }
+
+    /// Help that nobody asked for.
+    pub(crate) fn usage(page: String) -> Self {
+        Self {
+            stdout: String::new(),
+            stderr: page,
+            status: FAILED,
+        }
+    }
+
+    /// One line on standard error and, if wanted, the error as JSON on standard output.
+    pub(crate) fn failure(failure: &Failure, json: bool) -> Self {
+        #[derive(Serialize)]
+        struct Object<'a> {
+            error: &'a Failure,
+        }
+        let stdout = if json {
+            json::object(&Object { error: failure })
+        } else {
+            String::new()
+        };
+        Self::new(stdout, FAILED).with_error(&failure.message())
+    }
+
+    /// Adds a line for standard error.
+    pub(crate) fn with_error(mut self, message: &str) -> Self {
+        self.stderr.push_str("nnx: ");
+        self.stderr.push_str(&escaped(message));
+        self.stderr.push('\n');
+        self
+    }
+
+    /// Prints what there is to print. A reader that has gone away is no error: `nnx … | head -1`
+    /// must stay quiet, and the status is still what was found.
+    pub(crate) fn deliver(self) -> ExitCode {
+        let printed = print(
+            anstream::AutoStream::always(io::stdout().lock()),
+            &self.stdout,
+        );
+        let status = match printed {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                let line = format!("nnx: cannot write the output: {error}\n");
+                // Where standard error is gone as well, the status is all that is left to tell.
+                let _ = io::stderr().write_all(line.as_bytes());
+                FAILED
+            }
+            _ => self.status,
+        };
+        let _ = print(
+            anstream::AutoStream::always(io::stderr().lock()),
+            &self.stderr,
+        );
+        ExitCode::from(status)
+    }
+}
+
+/// Colours are in the text only where they are wanted; the stream makes old Windows consoles
+/// understand them.
+fn print(mut stream: impl Write, text: &str) -> io::Result<()> {
+    stream.write_all(text.as_bytes())?;
+    stream.flush()
+}

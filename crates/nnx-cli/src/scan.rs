@@ -1,0 +1,69 @@
+//! `nnx scan`: whether files are safe to unpickle.
+
+mod contents;
+mod files;
+mod pickles;
+mod tar;
+mod text;
+mod verdict;
+mod zip;
+
+use std::path::Path;
+
+use nnx_checkpoint::Source;
+
+use self::contents::Scanner;
+use self::files::Found;
+use self::verdict::{Judgement, Report};
+use crate::arguments::Scan;
+use crate::json;
+use crate::outcome::Outcome;
+use crate::parallel;
+use crate::progress::{Progress, Unit};
+use crate::size;
+use crate::terminal::Page;
+
+pub(crate) fn run(arguments: &Scan) -> Outcome {
+    let found = files::below(&arguments.paths);
+    let progress = Progress::of(found.len() as u64, Unit::Files, "scanning");
+    let judged = parallel::map(&found, |found| {
+        let judgement = judge(found);
+        progress.advance(1);
+        Ok::<_, std::convert::Infallible>(judgement)
+    });
+    drop(progress);
+    let Ok(files) = judged;
+    let report = Report::of(files);
+    let output = if arguments.json {
+        json::object(&report)
+    } else {
+        text::render(&report, &Page::of_stdout())
+    };
+    let outcome = Outcome::new(output, report.status());
+    match report.unjudged() {
+        0 => outcome,
+        unjudged => {
+            let files = size::count(report.files.len(), "file");
+            outcome.with_error(&format!("could not judge {unjudged} of {files}"))
+        }
+    }
+}
+
+fn judge(found: &Found) -> Judgement {
+    let path = found.path.as_path();
+    match &found.failure {
+        Some(failure) => Judgement::failed(path, failure.clone()),
+        None => judge_file(path),
+    }
+}
+
+fn judge_file(path: &Path) -> Judgement {
+    match Source::open(path) {
+        Ok(source) => {
+            let mut scanner = Scanner::default();
+            scanner.file(source.bytes());
+            scanner.into_judgement(path)
+        }
+        Err(error) => Judgement::failed(path, error.into()),
+    }
+}

@@ -1,0 +1,144 @@
+//! Pickles, one behind the other, and what they name.
+
+use bytes::Bytes;
+use nnx_checkpoint::pickle::{self, Call, Graph, Node, Object};
+use nnx_checkpoint::{ErrorKind, Standing};
+
+use super::contents::{Place, Scanner};
+use crate::failure::Failure;
+
+/// Pickles that may stand behind one another; five begin a legacy file of PyTorch.
+const MAX_PICKLES: usize = 10_000;
+/// Objects at least that a pickle made before it broke off: fewer, and any bytes might be one.
+const MIN_OBJECTS: usize = 3;
+/// The opcode that begins every pickle of protocol 2 and later, and the newest protocol.
+const PROTO: u8 = 0x80;
+const NEWEST_PROTOCOL: u8 = 5;
+
+impl Scanner {
+    /// Looks at the pickles that the bytes begin with. Bytes that are none pass without a word,
+    /// unless what makes them fail stands behind what Python would have run by then.
+    ///
+    /// `sound_otherwise`: the bytes are sound in another format.
+    pub(super) fn stream(&mut self, bytes: &Bytes, place: &Place, sound_otherwise: bool) {
+        self.stream_at(bytes, 0, place, sound_otherwise);
+    }
+
+    /// [`stream`](Self::stream) from an offset on.
+    pub(super) fn stream_at(
+        &mut self,
+        bytes: &Bytes,
+        start: usize,
+        place: &Place,
+        sound_otherwise: bool,
+    ) {
+        let mut start = start;
+        for count in 0..MAX_PICKLES {
+            let rest = bytes.get(start..).unwrap_or_default();
+            if rest.is_empty() {
+                return;
+            }
+            let (graph, outcome) = pickle::read_or_part(rest, &self.limits);
+            match outcome {
+                Ok(consumed) => {
+                    self.pickles += 1;
+                    self.graph(&graph, start as u64, place);
+                    start = start.saturating_add(consumed);
+                }
+                Err(error) => {
+                    let first = count == 0 && !sound_otherwise;
+                    let is_limit = matches!(error.kind(), ErrorKind::Limit { .. });
+                    let broke_off = first && (begins(rest, &graph, place) || is_limit);
+                    if broke_off || is_meant(&graph) {
+                        self.pickles += 1;
+                        self.graph(&graph, start as u64, place);
+                        let failure = Failure::from(error);
+                        let offset = failure.offset();
+                        let offset = offset.map(|offset| offset.saturating_add(start as u64));
+                        self.fail(failure.at(offset), place);
+                    } else if names_danger(&graph) {
+                        self.pickles += 1;
+                        self.graph(&graph, start as u64, place);
+                    }
+                    return;
+                }
+            }
+        }
+        let message = format!("more than {MAX_PICKLES} pickles one behind the other");
+        self.fail(Failure::new("limit_exceeded", message), place);
+    }
+
+    /// Adds what a pickle names, and looks into the byte strings that it holds.
+    fn graph(&mut self, graph: &Graph, start: u64, place: &Place) {
+        for (id, node) in graph.nodes() {
+            let offset = graph.offset(id).map(|offset| offset.saturating_add(start));
+            match node {
+                Node::Global { module, name } => self.find(module, name, offset, place),
+                // The registry is Python's own; no file tells what stands in it.
+                Node::Extension(code) => {
+                    self.find("copyreg", &format!("extension {code}"), offset, place);
+                }
+                Node::Bytes(bytes) | Node::ByteArray(bytes) | Node::ByteString(bytes) => {
+                    self.look(&Bytes::copy_from_slice(bytes), &place.value(offset));
+                }
+                Node::Object(object) => {
+                    if let Some(bytes) = encoded(graph, object) {
+                        self.look(&bytes.into(), &place.value(offset));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// The bytes that protocols before 3 spell as `_codecs.encode(text, "latin1")`.
+fn encoded(graph: &Graph, object: &Object) -> Option<Vec<u8>> {
+    let Call::Reduce { callable, args } = object.call else {
+        return None;
+    };
+    if graph.global(callable)? != ("_codecs", "encode") {
+        return None;
+    }
+    let text = graph.text(*graph.sequence(args)?.first()?)?;
+    text.chars()
+        .map(|character| u8::try_from(u32::from(character)).ok())
+        .collect()
+}
+
+/// Whether bytes that broke off were a pickle from their first opcode on. In an archive they may
+/// be numbers that begin so by chance, unless the entry is called a pickle.
+fn begins(bytes: &[u8], graph: &Graph, place: &Place) -> bool {
+    let is_called_pickle = |entry: &String| entry.ends_with(".pkl") || entry.ends_with(".pickle");
+    matches!(bytes, [PROTO, ..=NEWEST_PROTOCOL, ..])
+        && (place.nesting == 0
+            || graph.len() >= MIN_OBJECTS
+            || place.entry.as_ref().is_some_and(is_called_pickle))
+}
+
+/// Whether bytes without that opcode, which broke off, look like a pickle all the same: they name
+/// something as Python spells names, and go on.
+fn is_meant(graph: &Graph) -> bool {
+    graph.len() >= MIN_OBJECTS
+        && graph.nodes().any(|(_, node)| match node {
+            Node::Global { module, name } => is_dotted(module) && is_dotted(name),
+            _ => false,
+        })
+}
+
+fn names_danger(graph: &Graph) -> bool {
+    graph.nodes().any(|(_, node)| match node {
+        Node::Global { module, name } => Standing::of(module, name) == Standing::Dangerous,
+        _ => false,
+    })
+}
+
+/// Whether the text is identifiers joined by dots.
+fn is_dotted(text: &str) -> bool {
+    text.split('.').all(|part| {
+        part.starts_with(|first: char| first.is_alphabetic() || first == '_')
+            && part
+                .chars()
+                .all(|character| character.is_alphanumeric() || character == '_')
+    })
+}

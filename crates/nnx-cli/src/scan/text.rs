@@ -1,0 +1,98 @@
+//! Verdicts as text for people.
+
+use std::fmt::Write as _;
+
+use nnx_checkpoint::Standing;
+
+use super::verdict::{Counts, Finding, Judgement, Report, Verdict};
+use crate::escape::escaped;
+use crate::size;
+use crate::terminal::{DIM, GREEN, Page, RED, YELLOW};
+use crate::wrap::wrapped;
+
+/// Columns of the longest verdict, and of the gap behind it.
+const INDENT: usize = 11;
+
+pub(super) fn render(report: &Report, page: &Page) -> String {
+    let mut out = String::new();
+    for file in &report.files {
+        render_file(&mut out, file, page);
+    }
+    if report.files.len() != 1 {
+        out.push_str(&summary(report));
+        out.push('\n');
+    }
+    out
+}
+
+fn render_file(out: &mut String, file: &Judgement, page: &Page) {
+    let (word, style) = match file.verdict {
+        Verdict::Clean => ("clean", GREEN),
+        Verdict::Unknown => ("unknown", YELLOW),
+        Verdict::Dangerous => ("dangerous", RED),
+        Verdict::Unjudged => ("unjudged", YELLOW),
+    };
+    let gap = " ".repeat(INDENT - word.len());
+    let word = page.paint(style, word);
+    out.push_str(&format!("{word}{gap}{}", escaped(&file.path.text)));
+    if file.verdict == Verdict::Clean && file.pickles == 0 {
+        out.push_str(&page.paint(DIM, " (no pickle in it)"));
+    }
+    out.push('\n');
+    let reasons = file
+        .findings
+        .iter()
+        .map(|finding| in_words(finding, file.verdict));
+    let reasons = reasons.chain(file.errors.iter().map(|error| error.message()));
+    for reason in reasons {
+        out.push_str(&wrapped(&escaped(&reason), INDENT, page));
+    }
+}
+
+/// A finding of the worse kind needs no word beside the verdict.
+fn in_words(finding: &Finding, verdict: Verdict) -> String {
+    let Finding {
+        module,
+        name,
+        standing,
+        offset,
+        entry,
+    } = finding;
+    let mut text = format!("`{module}.{name}`");
+    if let Some(offset) = offset {
+        // A `String` takes whatever is written.
+        let _ = write!(text, " at offset {offset:#x}");
+    }
+    if let Some(entry) = entry {
+        let _ = write!(text, " of `{entry}`");
+    }
+    if verdict == Verdict::Dangerous && *standing != Standing::Dangerous {
+        let _ = write!(text, " ({})", standing.name());
+    }
+    text
+}
+
+fn summary(report: &Report) -> String {
+    let Counts {
+        clean,
+        unknown,
+        dangerous,
+        unjudged,
+    } = report.counts;
+    let counts = [
+        (clean, "clean"),
+        (unknown, "unknown"),
+        (dangerous, "dangerous"),
+        (unjudged, "unjudged"),
+    ];
+    let parts = counts.iter().filter(|(count, _)| *count > 0);
+    let parts: Vec<_> = parts
+        .map(|(count, word)| format!("{} {word}", size::grouped(*count as u128)))
+        .collect();
+    let files = size::count(report.files.len(), "file");
+    if parts.is_empty() {
+        files
+    } else {
+        format!("{files}: {}", parts.join(", "))
+    }
+}

@@ -1,0 +1,62 @@
+//! What standard output is.
+
+use std::env;
+use std::io;
+
+use anstream::{AutoStream, ColorChoice};
+use anstyle::{AnsiColor, Style};
+
+pub(crate) const BOLD: Style = Style::new().bold();
+pub(crate) const DIM: Style = Style::new().dimmed();
+pub(crate) const GREEN: Style = AnsiColor::Green.on_default();
+pub(crate) const YELLOW: Style = AnsiColor::Yellow.on_default();
+pub(crate) const RED: Style = AnsiColor::Red.on_default().bold();
+
+/// How text is laid out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Page {
+    /// Columns of the terminal; none where there is no terminal, so that a script gets whole lines.
+    pub(crate) width: Option<usize>,
+    colour: bool,
+}
+
+impl Page {
+    /// That of standard output.
+    pub(crate) fn of_stdout() -> Self {
+        Self {
+            width: width(),
+            colour: has_colour(),
+        }
+    }
+
+    /// A page without colour.
+    #[cfg(test)]
+    pub(crate) fn plain(width: Option<usize>) -> Self {
+        Self {
+            width,
+            colour: false,
+        }
+    }
+
+    /// The text in a style, where there is colour.
+    pub(crate) fn paint(&self, style: Style, text: &str) -> String {
+        if self.colour && !text.is_empty() {
+            format!("{style}{text}{style:#}")
+        } else {
+            text.to_owned()
+        }
+    }
+}
+
+/// Whether standard output takes colour: it is a terminal, and neither `NO_COLOR` nor `TERM=dumb`
+/// says otherwise; `CLICOLOR_FORCE` asks for colour anywhere.
+pub(crate) fn has_colour() -> bool {
+    AutoStream::choice(&io::stdout()) != ColorChoice::Never
+}
+
+/// `COLUMNS` where it is set, for that is a wish, else what the terminal says.
+fn width() -> Option<usize> {
+    let wish = env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
+    wish.filter(|&columns| columns > 0)
+        .or_else(|| terminal_size::terminal_size_of(io::stdout()).map(|size| size.0.0.into()))
+}

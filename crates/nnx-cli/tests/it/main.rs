@@ -1,0 +1,13 @@
+//! Runs the command and compares what it prints with golden files and with the real library.
+
+#![cfg(unix)]
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test reports by panicking"
+)]
+
+mod cases;
+mod golden;
+mod sidecars;
