@@ -12,6 +12,7 @@ mod cases;
 mod casts;
 mod checkpoints;
 mod damaged;
+mod damaged_checkpoints;
 mod forward_corpus;
 mod params;
 mod reader;

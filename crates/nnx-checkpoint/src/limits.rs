@@ -26,7 +26,7 @@ pub struct Limits {
     /// Default: 1,000,000.
     pub max_values: u64,
     /// Nesting of objects that a walk or a write follows, and of values in a configuration (there
-    /// never more than the default). Default: 1,000, CPython's own bound.
+    /// never more than its JSON form can hold). Default: 1,000, CPython's own bound.
     pub max_depth: u64,
     /// Bytes of a safetensors header. Default: 100,000,000, the format's own bound.
     pub max_header_bytes: u64,

@@ -1,12 +1,16 @@
 //! Plain Python data in a pickle graph, as values of nnx-params, and back.
 
-use nnx_params::{State, Value};
+use nnx_params::{State, Value, python_text};
 
 use super::classes;
 use crate::Limits;
 use crate::error::{Error, Result};
 use crate::pickle::{Call, Graph, Node, NodeId, Object};
 use crate::torch::TorchBuilder;
+
+/// What cannot be read back from JSON is not taken from a pickle either; the JSON form wraps the
+/// options of a transform in two levels of its own.
+const MAX_DEPTH: u64 = python_text::MAX_DEPTH as u64 - 2;
 
 /// Turns objects of one graph into values, within one budget: a graph may share, a value does not,
 /// so a small file could otherwise ask for an immense value.
@@ -24,8 +28,7 @@ impl<'a> Plain<'a> {
         Self {
             graph,
             depth: 0,
-            // Values are nested boxes, which are also dropped by recursion.
-            max_depth: limits.max_depth.min(Limits::default().max_depth),
+            max_depth: limits.max_depth.min(MAX_DEPTH),
             budget: limits.max_values,
             max_values: limits.max_values,
         }
