@@ -1,8 +1,11 @@
 //! Checkpoints that Python opens without a question: with classes of others, values without end,
 //! fields that no constructor would take, or what only a newer version knows.
 
+use bytes::Bytes;
+use nnx_checkpoint::pickle::{self, Call, Graph, Node, NodeId, Object, Text};
 use nnx_checkpoint::torch::TorchObject;
-use nnx_checkpoint::{CheckpointFormat, ErrorKind, NNCheckpoint};
+use nnx_checkpoint::zip::{ZipArchive, ZipWriter};
+use nnx_checkpoint::{CheckpointFormat, ErrorKind, Limits, NNCheckpoint, Source};
 use nnx_tests::{Json, fixtures_dir};
 
 #[test]
@@ -104,4 +107,197 @@ fn keys_that_only_a_newer_version_knows_are_not_lost_in_a_pickle() {
     checkpoint
         .to_file(&target, CheckpointFormat::Pickle)
         .unwrap();
+}
+
+/// A checkpoint of 0.4.1 whose pickle was changed, as the bytes of a file.
+fn with_pickle(name: &str, change: impl FnOnce(Vec<u8>) -> Vec<u8>) -> Bytes {
+    let path = fixtures_dir().join(format!("nnx-0.4.1/checkpoints/{name}.pt"));
+    let file = Source::open(path).unwrap();
+    let archive = ZipArchive::parse(file.bytes(), &Limits::default()).unwrap();
+    let mut change = Some(change);
+    let mut zip = ZipWriter::new(Vec::new(), "archive");
+    for entry in archive.entries() {
+        let name = entry.name().strip_prefix("archive/").unwrap();
+        let mut data = archive.data(entry).unwrap().to_vec();
+        match name {
+            "data.pkl" => data = change.take().unwrap()(data),
+            ".data/serialization_id" => continue,
+            _ => {}
+        }
+        zip.record(name, &data).unwrap();
+    }
+    zip.finish().unwrap().into()
+}
+
+/// [`with_pickle`] for a change of the objects.
+fn with_graph(name: &str, change: impl FnOnce(&mut Graph)) -> Bytes {
+    with_pickle(name, |data| {
+        let (mut graph, _) = pickle::read(&data, &Limits::default()).unwrap();
+        change(&mut graph);
+        pickle::write(&graph, &Limits::default()).unwrap()
+    })
+}
+
+/// The first object that a call of that class or function makes.
+#[track_caller]
+fn made_by(graph: &Graph, name: &str) -> NodeId {
+    let found = graph.nodes().find(|(_, node)| match node {
+        Node::Object(object) => {
+            let (Call::Reduce { callable, .. }
+            | Call::New {
+                class: callable, ..
+            }) = object.call
+            else {
+                return false;
+            };
+            graph
+                .global(callable)
+                .is_some_and(|(_, found)| found == name)
+        }
+        _ => false,
+    });
+    found.unwrap_or_else(|| panic!("no `{name}`")).0
+}
+
+fn object_mut(graph: &mut Graph, id: NodeId) -> &mut Object {
+    match graph.node_mut(id) {
+        Node::Object(object) => object,
+        other => panic!("{other:?} is no object"),
+    }
+}
+
+#[track_caller]
+fn check_refused(file: &Bytes, says: &str) {
+    let error = NNCheckpoint::from_bytes(file).unwrap_err();
+    assert!(error.to_string().contains(says), "{error}");
+    assert!(error.offset().is_some(), "no offset: {error}");
+}
+
+/// Python would take each of these and hold something else than what we would have read.
+#[test]
+fn what_would_be_read_otherwise_than_in_python_is_refused() {
+    let unchanged = with_graph("ff_relu", |_| {});
+    NNCheckpoint::from_bytes(&unchanged).unwrap();
+
+    // A second list of values for the whole checkpoint: EMPTY_LIST, NONE, APPEND, BUILD.
+    let file = with_pickle("ff_relu", |mut data| {
+        assert_eq!(data.pop(), Some(b'.'));
+        data.extend_from_slice(b"]Nab.");
+        data
+    });
+    check_refused(&file, "after it was made");
+
+    // Arguments, items and pairs where NNx has none.
+    for (name, says) in [
+        ("NNParams", "NNParams"),
+        ("NNModelParams", "NNModelParams"),
+        ("NNIterationDataPoint", "NNIterationDataPoint"),
+        ("_FrozenMetrics", "plain data"),
+    ] {
+        let file = with_graph("ff_relu", |graph| {
+            let argument = graph.push(Node::Int(1));
+            let args = graph.push(Node::Tuple([argument].into()));
+            let id = made_by(graph, name);
+            match &mut object_mut(graph, id).call {
+                Call::New { args: own, .. } => *own = args,
+                other => panic!("{other:?}"),
+            }
+        });
+        check_refused(&file, says);
+        let file = with_graph("ff_relu", |graph| {
+            let (key, value) = (graph.push(Node::Int(1)), graph.push(Node::Int(2)));
+            let id = made_by(graph, name);
+            object_mut(graph, id).pairs.push((key, value));
+        });
+        check_refused(&file, says);
+    }
+
+    // A state dict made of pairs, which would be lost.
+    let file = with_graph("ff_relu", |graph| {
+        let pairs = graph.push(Node::List(Vec::new()));
+        let args = graph.push(Node::Tuple([pairs].into()));
+        let id = made_by(graph, "OrderedDict");
+        match &mut object_mut(graph, id).call {
+            Call::Reduce { args: own, .. } => *own = args,
+            other => panic!("{other:?}"),
+        }
+    });
+    check_refused(&file, "state dict");
+
+    // Metrics whose two copies differ.
+    let file = with_graph("idp_extra_unicode", |graph| {
+        let id = made_by(graph, "_FrozenMetrics");
+        let state = graph.object(id).unwrap().state.unwrap();
+        let slots = graph.sequence(state).unwrap()[1];
+        let values = graph.get(slots, "_values").unwrap();
+        let other = graph.push(Node::Float(99.0));
+        match graph.node_mut(values) {
+            Node::Dict(pairs) => pairs[0].1 = other,
+            other => panic!("{other:?}"),
+        }
+    });
+    check_refused(&file, "differ");
+}
+
+#[test]
+fn a_long_text_that_is_shared_many_times_meets_a_limit() {
+    let file = with_graph("transforms_opaque", |graph| {
+        let id = made_by(graph, "NNCheckpointTransform");
+        let state = graph.object(id).unwrap().state.unwrap();
+        let options = graph.sequence(state).unwrap()[2];
+        let text = graph.push(Node::Str(Text::Utf8("x".repeat(1 << 20).into())));
+        let key = graph.push(Node::Str(Text::Utf8("texts".into())));
+        let list = graph.push(Node::List(vec![text; 20_000]));
+        match graph.node_mut(options) {
+            Node::Dict(pairs) => pairs.push((key, list)),
+            other => panic!("{other:?}"),
+        }
+    });
+    let error = NNCheckpoint::from_bytes(&file).unwrap_err();
+    assert!(error.to_string().contains("max_values"), "{error}");
+}
+
+#[test]
+fn metadata_that_is_not_of_nnx_is_written_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let target = dir.path().join("again.safetensors");
+    let path = fixtures_dir().join("sniff/st_extra_metadata");
+    let mut checkpoint = NNCheckpoint::from_file(path).unwrap();
+    assert!(!checkpoint.extra_metadata.is_empty());
+    checkpoint
+        .to_file(&target, CheckpointFormat::SafeTensors)
+        .unwrap();
+    let again = NNCheckpoint::from_file(&target).unwrap();
+    assert_eq!(again.extra_metadata, checkpoint.extra_metadata);
+
+    let pickle = dir.path().join("again.pt");
+    let error = checkpoint
+        .to_file(&pickle, CheckpointFormat::Pickle)
+        .unwrap_err();
+    assert!(error.to_string().contains("extra_metadata"), "{error}");
+    checkpoint.extra_metadata.clear();
+    checkpoint
+        .to_file(&pickle, CheckpointFormat::Pickle)
+        .unwrap();
+}
+
+/// NNx 0.4.1 saves a model without a net as a pickle, and refuses the safetensors form.
+#[test]
+fn a_checkpoint_without_a_net_is_written_as_a_pickle_only() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = fixtures_dir().join("nnx-0.4.1/checkpoints/ff_relu.pt");
+    let mut checkpoint = NNCheckpoint::from_file(path).unwrap();
+    checkpoint.model_params = nnx_params::NNModelParams::builder(None).build().unwrap();
+    let target = dir.path().join("none.pt");
+    checkpoint
+        .to_file(&target, CheckpointFormat::Pickle)
+        .unwrap();
+    let again = NNCheckpoint::from_file(&target).unwrap();
+    assert_eq!(again.model_params, checkpoint.model_params);
+    let refused = dir.path().join("none.safetensors");
+    assert!(
+        checkpoint
+            .to_file(&refused, CheckpointFormat::SafeTensors)
+            .is_err()
+    );
 }

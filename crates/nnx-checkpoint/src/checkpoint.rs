@@ -14,6 +14,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use indexmap::IndexMap;
 use nnx_params::{NNCheckpointTransform, NNIterationDataPoint, NNModelParams, NetParams};
 
 use self::slots::Surplus;
@@ -60,6 +61,8 @@ pub struct NNCheckpoint {
     pub training_state_id: Option<String>,
     /// Whether there is such a state; none when the writer did not say.
     pub training_state_present: Option<bool>,
+    /// Texts in a safetensors file's metadata that are not NNx's own; written back to that form.
+    pub extra_metadata: IndexMap<String, String>,
     /// What a newer version of NNx stored beyond the fields known here; written back to pickles.
     surplus: Surplus,
 }
@@ -117,6 +120,7 @@ impl NNCheckpoint {
             transforms: Vec::new(),
             training_state_id: None,
             training_state_present: None,
+            extra_metadata: IndexMap::new(),
             surplus: Surplus::new(),
         }
     }

@@ -41,19 +41,31 @@ fn is_allowed(module: &str, name: &str) -> bool {
     }
 }
 
-/// Checks every class and function that a pickle names, wherever it stands.
+/// Checks every class and function that a pickle names, wherever it stands, and that no object is
+/// changed after it was made: NNx writes no such thing, and what it would do in Python is not what
+/// was read here.
 ///
 /// # Errors
-/// At the first one that is not on the list, with the offset where it is named.
+/// At the first object that is not as it should be, with the offset where it is made.
 pub(super) fn check(graph: &Graph) -> Result<()> {
     for (id, node) in graph.nodes() {
-        let (module, name) = match node {
-            Node::Global { module, name } if is_allowed(module, name) => continue,
-            Node::Global { module, name } => (module.to_string(), name.to_string()),
-            Node::Extension(code) => ("copyreg".to_owned(), format!("extension {code}")),
+        let error = match node {
+            Node::Global { module, name } if !is_allowed(module, name) => {
+                Error::new(ErrorKind::ForbiddenGlobal {
+                    module: module.to_string(),
+                    name: name.to_string(),
+                })
+            }
+            Node::Extension(code) => Error::new(ErrorKind::ForbiddenGlobal {
+                module: "copyreg".to_owned(),
+                name: format!("extension {code}"),
+            }),
+            _ if !graph.changes(id).is_empty() => Error::malformed(format!(
+                "the pickle changes {} after it was made",
+                graph.describe(id)
+            )),
             _ => continue,
         };
-        let error = Error::new(ErrorKind::ForbiddenGlobal { module, name });
         return Err(match graph.offset(id) {
             Some(offset) => error.at(offset),
             None => error,

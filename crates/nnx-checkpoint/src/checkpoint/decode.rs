@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use indexmap::IndexMap;
 use nnx_params::{
     ModelSpec, MonitorRecord, MonitorSpec, NNCheckpointTransform, NNConvParams,
     NNEvaluationDataPoint, NNIterationDataPoint, NNMoEParams, NNModelParams, NNParams,
@@ -100,6 +101,7 @@ impl<'a> Decoder<'a> {
             transforms,
             training_state_id,
             training_state_present,
+            extra_metadata: IndexMap::new(),
             surplus: self.surplus,
         })
     }
@@ -303,9 +305,7 @@ impl<'a> Decoder<'a> {
         if Slots::class_of(graph, id) != Some((classes::MONITORS, class)) {
             return Err(self.expected(&format!("an instance of `{class}`"), id));
         }
-        graph
-            .object(id)
-            .and_then(|object| object.state)
+        Slots::state_of(graph, id)
             .and_then(|state| graph.dict_pairs(state))
             .ok_or_else(|| self.expected("a dict of attributes", id))
     }
@@ -340,8 +340,10 @@ impl<'a> Decoder<'a> {
         let (mapping, attributes) = match graph.node(id) {
             Node::Dict(_) => (Mapping::Dict, None),
             Node::Object(object) => match object.call {
-                Call::Reduce { callable, .. }
-                    if graph.global(callable) == Some(("collections", "OrderedDict")) =>
+                Call::Reduce { callable, args }
+                    if graph.global(callable) == Some(("collections", "OrderedDict"))
+                        && graph.sequence(args).is_some_and(<[_]>::is_empty)
+                        && object.items.is_empty() =>
                 {
                     (Mapping::OrderedDict, object.state)
                 }

@@ -27,18 +27,19 @@ pub(super) fn object(checkpoint: &NNCheckpoint) -> Result<TorchObject> {
 
 /// A pickle stores fields by position: keys that this version does not know have no place in it.
 fn refuse_unknown_keys(checkpoint: &NNCheckpoint) -> Result<()> {
-    let mut parts = vec![
-        (
+    let mut parts = vec![(
+        "idp".to_owned(),
+        checkpoint.idp.state(),
+        checkpoint.idp.full_state(),
+    )];
+    // Without a net there is no state, and nothing that could be unknown.
+    if checkpoint.model_params.net().is_some() {
+        parts.push((
             "model_params".to_owned(),
             checkpoint.model_params.state()?,
             checkpoint.model_params.full_state()?,
-        ),
-        (
-            "idp".to_owned(),
-            checkpoint.idp.state(),
-            checkpoint.idp.full_state(),
-        ),
-    ];
+        ));
+    }
     if let Some(params) = &checkpoint.net_params {
         parts.push(("net_params".to_owned(), params.state(), params.full_state()));
     }
@@ -48,6 +49,12 @@ fn refuse_unknown_keys(checkpoint: &NNCheckpoint) -> Result<()> {
             transform.state(),
             transform.full_state(),
         ));
+    }
+    if let Some(key) = checkpoint.extra_metadata.keys().next() {
+        return Err(Error::unsupported(format!(
+            "the metadata key `{key}` has no place in the pickle form; remove it from \
+             `extra_metadata`, or write the safetensors form instead"
+        )));
     }
     match parts.iter().find(|(_, known, full)| known != full) {
         None => Ok(()),

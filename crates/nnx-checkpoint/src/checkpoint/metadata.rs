@@ -25,6 +25,16 @@ mod key {
     pub(super) const TRANSFORMS: &str = "transforms";
     pub(super) const TRAINING_STATE_ID: &str = "training_state_id";
     pub(super) const TRAINING_STATE_PRESENT: &str = "training_state_present";
+
+    pub(super) const ALL: [&str; 7] = [
+        VERSION,
+        MODEL_PARAMS,
+        NET_PARAMS,
+        IDP,
+        TRANSFORMS,
+        TRAINING_STATE_ID,
+        TRAINING_STATE_PRESENT,
+    ];
 }
 
 /// Reads the safetensors form.
@@ -81,6 +91,12 @@ pub(super) fn checkpoint(file: &SafeTensors) -> Result<NNCheckpoint> {
     if let Some(text) = metadata.get(key::TRANSFORMS) {
         checkpoint.transforms = transforms(&json(key::TRANSFORMS, text)?)?;
     }
+    let extra = metadata
+        .iter()
+        .filter(|(name, _)| !key::ALL.contains(&name.as_str()));
+    checkpoint.extra_metadata = extra
+        .map(|(name, text)| (name.clone(), text.clone()))
+        .collect();
     checkpoint.training_state_id = metadata
         .get(key::TRAINING_STATE_ID)
         .filter(|id| !id.is_empty())
@@ -120,6 +136,15 @@ pub(super) fn parts(
         return Err(Error::unsupported(format!(
             "`{place}` holds values of a newer version of NNx, for which the safetensors form has \
              no place; write the pickle form instead"
+        )));
+    }
+    let extra = checkpoint.extra_metadata.clone();
+    if let Some(key) = extra
+        .keys()
+        .find(|key| *key == BUNDLE || key::ALL.contains(&key.as_str()))
+    {
+        return Err(Error::unsupported(format!(
+            "the extra metadata key `{key}` is one of NNx's own"
         )));
     }
     let tensors = tensors(&checkpoint.net_state)?;
@@ -164,6 +189,7 @@ pub(super) fn parts(
         metadata
             .into_iter()
             .map(|(key, text)| (key.to_owned(), text))
+            .chain(extra)
             .collect(),
     ))
 }

@@ -12,6 +12,9 @@ use crate::torch::TorchBuilder;
 /// options of a transform in two levels of its own.
 const MAX_DEPTH: u64 = python_text::MAX_DEPTH as u64 - 2;
 
+/// So many bytes of a text, or of a key, count as a value of their own.
+const TEXT_BYTES_PER_VALUE: u64 = 32;
+
 /// Turns objects of one graph into values, within one budget: a graph may share, a value does not,
 /// so a small file could otherwise ask for an immense value.
 #[derive(Debug)]
@@ -40,12 +43,10 @@ impl<'a> Plain<'a> {
     /// # Errors
     /// When the object, or one within it, is anything else.
     pub(super) fn value(&mut self, id: NodeId) -> Result<Value> {
-        self.budget = self
-            .budget
-            .checked_sub(1)
-            .ok_or_else(|| Error::limit("max_values", self.max_values, u64::MAX))?;
+        self.spend(1)?;
         if self.depth >= self.max_depth {
-            return Err(Error::limit("max_depth", self.max_depth, u64::MAX));
+            let found = self.max_depth.saturating_add(1);
+            return Err(Error::limit("max_depth", self.max_depth, found));
         }
         self.depth = self.depth.saturating_add(1);
         let value = self
@@ -58,6 +59,16 @@ impl<'a> Plain<'a> {
         value
     }
 
+    /// Takes a part of the budget.
+    fn spend(&mut self, values: u64) -> Result<()> {
+        let found = self.max_values.saturating_add(1);
+        self.budget = self
+            .budget
+            .checked_sub(values)
+            .ok_or_else(|| Error::limit("max_values", self.max_values, found))?;
+        Ok(())
+    }
+
     fn convert(&mut self, id: NodeId) -> Result<Value> {
         Ok(match self.graph.node(id) {
             Node::None => Value::None,
@@ -66,7 +77,10 @@ impl<'a> Plain<'a> {
             Node::BigInt(bytes) => Value::Int(big_int(bytes)?),
             Node::Float(value) => Value::Float(*value),
             Node::Str(text) => match text.as_str() {
-                Some(text) => Value::Str(text.to_owned()),
+                Some(text) => {
+                    self.spend(text.len() as u64 / TEXT_BYTES_PER_VALUE)?;
+                    Value::Str(text.to_owned())
+                }
                 None => {
                     return Err(Error::unsupported(
                         "a configuration text with lone surrogates",
@@ -84,21 +98,26 @@ impl<'a> Plain<'a> {
     /// `Nets('feed_fwd')`, `_ImmutableList([8])`, an `OrderedDict` or a `_FrozenMetrics`.
     fn object(&mut self, id: NodeId, object: &Object) -> Result<Value> {
         let unfilled = object.items.is_empty() && object.pairs.is_empty();
+        let unset = object.state.is_none();
         match object.call {
             Call::Reduce { callable, args } => {
                 let args = self.graph.sequence(args).unwrap_or_default();
                 match (self.graph.global(callable), args) {
-                    (Some(("collections", "OrderedDict")), []) if object.items.is_empty() => {
+                    (Some(("collections", "OrderedDict")), [])
+                        if object.items.is_empty() && unset =>
+                    {
                         Ok(Value::Map(self.state(&object.pairs)?))
                     }
-                    (Some((classes::NN_PARAMS, "_ImmutableList")), &[list]) if unfilled => {
+                    (Some((classes::NN_PARAMS, "_ImmutableList")), &[list])
+                        if unfilled && unset =>
+                    {
                         match self.value(list)? {
                             Value::List(items) => Ok(Value::List(items)),
                             _ => Err(self.unexpected(id)),
                         }
                     }
                     (Some((module, _)), &[text])
-                        if unfilled && module.starts_with("nnx.nn.enum.") =>
+                        if unfilled && unset && module.starts_with("nnx.nn.enum.") =>
                     {
                         match self.value(text)? {
                             Value::Str(text) => Ok(Value::Str(text)),
@@ -108,8 +127,9 @@ impl<'a> Plain<'a> {
                     _ => Err(self.unexpected(id)),
                 }
             }
-            Call::New { class, .. }
+            Call::New { class, args }
                 if unfilled
+                    && self.graph.sequence(args).is_some_and(<[_]>::is_empty)
                     && self.graph.global(class)
                         == Some((classes::NN_EVALUATION_DATA_POINT, "_FrozenMetrics")) =>
             {
@@ -119,16 +139,35 @@ impl<'a> Plain<'a> {
         }
     }
 
-    /// The state of a `_FrozenMetrics` is the pair `(None, {'_items': …, '_values': {…}})`.
+    /// The state of a `_FrozenMetrics` is the pair `(None, {'_items': …, '_values': {…}})`, which
+    /// holds the metrics twice: as a tuple of pairs and as a dict.
     fn frozen_metrics(&mut self, id: NodeId, state: Option<NodeId>) -> Result<Value> {
-        let values = state
+        let slots = state
             .and_then(|state| self.graph.sequence(state))
             .and_then(|pair| match pair {
-                [_, slots] => self.graph.get(*slots, "_values"),
+                [none, slots] if self.graph.is_none(*none) => Some(*slots),
                 _ => None,
             })
             .ok_or_else(|| self.unexpected(id))?;
-        self.value(values)
+        let part = |name| {
+            self.graph
+                .get(slots, name)
+                .ok_or_else(|| self.unexpected(id))
+        };
+        let (items, values) = (part("_items")?, part("_values")?);
+        let (Value::Tuple(items), Value::Map(values)) = (self.value(items)?, self.value(values)?)
+        else {
+            return Err(self.unexpected(id));
+        };
+        let pairs = values
+            .iter()
+            .map(|(name, value)| Value::Tuple(vec![name.into(), value.clone()]));
+        if !items.iter().cloned().eq(pairs) {
+            return Err(Error::malformed(
+                "the two copies of a record's metrics differ from each other",
+            ));
+        }
+        Ok(Value::Map(values))
     }
 
     fn values(&mut self, items: &[NodeId]) -> Result<Vec<Value>> {
@@ -144,6 +183,7 @@ impl<'a> Plain<'a> {
                     self.graph.describe(key)
                 ))
             })?;
+            self.spend(name.len() as u64 / TEXT_BYTES_PER_VALUE)?;
             state.insert(name, self.value(value)?);
         }
         Ok(state)

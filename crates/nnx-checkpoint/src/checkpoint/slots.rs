@@ -27,6 +27,17 @@ impl<'a> Slots<'a> {
         }
     }
 
+    /// The state of an object that was made without arguments and given nothing but that state.
+    pub(super) fn state_of(graph: &Graph, id: NodeId) -> Option<NodeId> {
+        let object = graph.object(id)?;
+        let Call::New { args, .. } = object.call else {
+            return None;
+        };
+        let bare = graph.sequence(args)?.is_empty();
+        let unfilled = object.items.is_empty() && object.pairs.is_empty();
+        object.state.filter(|_| bare && unfilled)
+    }
+
     /// Reads an instance of the class `module.class`, whose fields in declaration order are
     /// `fields`. The list may be shorter, as older versions wrote it, or longer, as a newer one may.
     ///
@@ -53,9 +64,7 @@ impl<'a> Slots<'a> {
         if Self::class_of(graph, id) != Some((module, class)) {
             return Err(expected());
         }
-        let values = graph
-            .object(id)
-            .and_then(|object| object.state)
+        let values = Self::state_of(graph, id)
             .and_then(|state| graph.sequence(state))
             .ok_or_else(expected)?;
         Ok(Self {

@@ -1,6 +1,7 @@
 //! Building an object graph as Python would hold it in memory.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use indexmap::IndexMap;
 
@@ -36,6 +37,9 @@ pub struct TorchBuilder {
     /// By the storage's identity; the storage is kept, so that the identity stays its own.
     storages: IndexMap<usize, Built>,
     by_node: HashMap<NodeId, Reference>,
+    /// By the source's identity: what became of its objects; the source is kept, so that the
+    /// identity stays its own.
+    copied: HashMap<usize, (Arc<TorchObject>, HashMap<NodeId, NodeId>)>,
 }
 
 #[derive(Debug)]
@@ -54,6 +58,7 @@ impl TorchBuilder {
             globals: HashMap::new(),
             storages: IndexMap::new(),
             by_node: HashMap::new(),
+            copied: HashMap::new(),
         }
     }
 
@@ -235,15 +240,21 @@ impl TorchBuilder {
         Ok(self.reduce(callable, vec![data, requires_grad, hooks]))
     }
 
-    /// An object of another graph, with everything it refers to.
+    /// An object of another graph, with everything it refers to. What several copied objects of one
+    /// file share, they share here too.
     ///
     /// # Errors
     /// As for [`tensor`](Self::tensor), and when a storage cannot be read.
     pub fn copy(&mut self, object: &PickledObject) -> Result<NodeId> {
-        let whole = object.whole();
-        let mut copied = HashMap::new();
-        for id in whole.graph().reachable(object.id()) {
-            let copy = match whole.graph().node(id) {
+        let whole = object.shared();
+        let source = Arc::as_ptr(whole).addr();
+        let mut copied = self
+            .copied
+            .remove(&source)
+            .map_or_else(HashMap::new, |(_, copied)| copied);
+        let graph = whole.graph();
+        for id in graph.reachable_unless(object.id(), |id| copied.contains_key(&id)) {
+            let copy = match graph.node(id) {
                 // What CPython has once in a process is one object here too.
                 Node::Str(text) if text.as_str().is_some_and(is_singleton) => {
                     self.text(text.as_str().unwrap_or_default())
@@ -257,9 +268,9 @@ impl TorchBuilder {
             };
             copied.insert(id, copy);
         }
-        Ok(whole
-            .graph()
-            .copy_into(object.id(), &mut self.graph, &mut copied))
+        let copy = graph.copy_into(object.id(), &mut self.graph, &mut copied);
+        self.copied.insert(source, (Arc::clone(whole), copied));
+        Ok(copy)
     }
 
     /// The whole, with `root` as the object that the file is of.

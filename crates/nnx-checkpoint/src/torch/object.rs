@@ -232,6 +232,11 @@ impl PickledObject {
         &self.object
     }
 
+    /// [`whole`](Self::whole), to be held.
+    pub(super) fn shared(&self) -> &Arc<TorchObject> {
+        &self.object
+    }
+
     /// Which object it is.
     pub fn id(&self) -> NodeId {
         self.id

@@ -21,6 +21,18 @@ impl Graph {
 
     /// The object and everything it refers to, directly or not, each once.
     pub fn reachable(&self, id: NodeId) -> Vec<NodeId> {
+        self.reachable_unless(id, |_| false)
+    }
+
+    /// [`reachable`](Self::reachable) without what `is_known`, and what only that refers to.
+    pub(crate) fn reachable_unless(
+        &self,
+        id: NodeId,
+        is_known: impl Fn(NodeId) -> bool,
+    ) -> Vec<NodeId> {
+        if is_known(id) {
+            return Vec::new();
+        }
         let mut seen = HashSet::from([id]);
         let mut found = Vec::new();
         let mut waiting = vec![id];
@@ -28,7 +40,7 @@ impl Graph {
             found.push(id);
             let first = waiting.len();
             self.each_member(id, |member| {
-                if seen.insert(member) {
+                if !is_known(member) && seen.insert(member) {
                     waiting.push(member);
                 }
             });
