@@ -19,6 +19,8 @@ struct Inner {
     entry: Option<String>,
     tensor: Option<String>,
     offset: Option<u64>,
+    /// Whether the offset counts from the start of the whole already.
+    is_shifted: bool,
 }
 
 /// The causes that a caller handles differently.
@@ -171,6 +173,7 @@ impl Error {
             entry: None,
             tensor: None,
             offset: None,
+            is_shifted: false,
         }))
     }
 
@@ -224,10 +227,16 @@ impl Error {
         self
     }
 
-    /// Moves the offset from the start of a part to the start of the whole that it lies in.
+    /// Moves the offset from the start of a part to the start of the whole that it lies in, unless
+    /// there is none or it was moved before.
     #[cold]
     pub(crate) fn shifted(mut self, start: u64) -> Self {
-        self.0.offset = self.0.offset.map(|offset| offset.saturating_add(start));
+        if let Some(offset) = self.0.offset
+            && !self.0.is_shifted
+        {
+            self.0.offset = Some(offset.saturating_add(start));
+            self.0.is_shifted = true;
+        }
         self
     }
 }

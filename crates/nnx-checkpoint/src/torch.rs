@@ -10,6 +10,7 @@ mod legacy;
 mod nested;
 mod object;
 mod opening;
+mod place;
 mod rebuild;
 mod script;
 mod slot;

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use super::nested;
 use super::object::TorchObject;
 use super::opening::Opening;
+use super::place::Place;
 use super::slot::{SlotSource, Slots};
 use crate::error::{Error, Result};
 
@@ -21,7 +22,8 @@ pub(super) fn read(bytes: &Bytes, opening: &mut Opening) -> Result<TorchObject> 
             .push(format!("{rest} bytes follow the pickle"));
     }
     let nested = nested::resolve(&mut graph, None, opening)?;
-    let slots = Slots::collect(&graph, |id| {
+    let place = Place::default();
+    let slots = Slots::collect(&graph, &place, |id| {
         nested
             .get(&id.key)
             .cloned()
@@ -33,5 +35,5 @@ pub(super) fn read(bytes: &Bytes, opening: &mut Opening) -> Result<TorchObject> 
                 ))
             })
     })?;
-    Ok(TorchObject::read(graph, slots, None, false))
+    Ok(TorchObject::read(graph, slots, place, None, false))
 }

@@ -11,6 +11,7 @@ use bytes::Bytes;
 use super::nested;
 use super::object::TorchObject;
 use super::opening::Opening;
+use super::place::Place;
 use super::slot::{SlotSource, Slots, StorageId};
 use super::stream::Stream;
 use crate::Dtype;
@@ -48,10 +49,11 @@ pub(super) fn read(
     }
     // The platform: PyTorch writes little-endian elements wherever it runs and ignores this.
     stream.pickle(opening)?;
-    let (mut graph, _) = stream.pickle(opening)?;
+    let (mut graph, start) = stream.pickle(opening)?;
+    let place = Place::new(label, start);
     let (keys, at) = stream.pickle(opening)?;
 
-    let mut storages = storages(&mut stream, &graph, &keys, at)?;
+    let mut storages = storages(&mut stream, &graph, &place, &keys, at)?;
     if stream.rest() > 0 {
         opening.notes.push(format!(
             "{} bytes follow the last storage, at {:#x}",
@@ -60,7 +62,7 @@ pub(super) fn read(
         ));
     }
     storages.extend(nested::resolve(&mut graph, label, opening)?);
-    let slots = Slots::collect(&graph, |id| {
+    let slots = Slots::collect(&graph, &place, |id| {
         storages
             .remove(&id.key)
             .map(SlotSource::Bytes)
@@ -68,19 +70,21 @@ pub(super) fn read(
                 Error::malformed(format!("the file does not hold storage `{}`", id.key)).at(at)
             })
     })?;
-    Ok(TorchObject::read(graph, slots, None, false))
+    Ok(TorchObject::read(graph, slots, place, None, false))
 }
 
 /// The bytes of each storage by its key.
 fn storages(
     stream: &mut Stream<'_>,
     graph: &Graph,
+    place: &Place,
     keys: &Graph,
     at: u64,
 ) -> Result<HashMap<String, Bytes>> {
     let mut ids: HashMap<String, StorageId> = HashMap::new();
     for (_, pid) in graph.persistent_ids() {
-        if let Some(id) = StorageId::parse(graph, pid)? {
+        let parsed = StorageId::parse(graph, pid).map_err(|error| place.locate(error))?;
+        if let Some(id) = parsed {
             // Where references differ in dtype, PyTorch counts in elements of the first.
             ids.entry(id.key.clone()).or_insert(id);
         }

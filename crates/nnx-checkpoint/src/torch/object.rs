@@ -9,6 +9,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::opening::Opening;
+use super::place::Place;
 use super::slot::{Reference, Slot, Slots};
 use super::{bare, legacy, rebuild, tar, zip};
 use crate::error::{Error, Result};
@@ -34,6 +35,7 @@ pub struct TorchObject {
     graph: Graph,
     slots: Vec<Slot>,
     by_node: HashMap<NodeId, Reference>,
+    place: Place,
     archive: Option<ZipArchive>,
     verify: bool,
 }
@@ -96,6 +98,7 @@ impl TorchObject {
     pub(super) fn read(
         graph: Graph,
         mut slots: Slots,
+        place: Place,
         archive: Option<ZipArchive>,
         big_endian: bool,
     ) -> Self {
@@ -107,6 +110,7 @@ impl TorchObject {
             graph,
             slots,
             by_node,
+            place,
             archive,
             verify: true,
         }
@@ -114,7 +118,7 @@ impl TorchObject {
 
     /// An object made here.
     pub(super) fn built(graph: Graph, slots: Slots) -> Self {
-        Self::read(graph, slots, None, false)
+        Self::read(graph, slots, Place::default(), None, false)
     }
 
     /// The same object, whose storages' checksums are compared when a storage is first needed, or
@@ -123,6 +127,14 @@ impl TorchObject {
     pub fn with_verify(mut self, verify: bool) -> Self {
         self.verify = verify;
         self
+    }
+
+    /// An error at an offset of the graph ([`Graph::offset`]) with its place in the file: the entry
+    /// of the pickle, or the offset from the start of the file. An error that has its place keeps
+    /// it, so that it does no harm to ask twice.
+    #[cold]
+    pub(crate) fn locate(&self, error: Error) -> Error {
+        self.place.locate(error)
     }
 
     /// The object graph.

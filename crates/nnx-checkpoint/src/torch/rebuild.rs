@@ -36,6 +36,7 @@ impl TorchObject {
     /// arguments do not fit it.
     pub fn tensor_info(&self, id: NodeId) -> Result<Option<TensorInfo>> {
         self.info_within(id, MAX_NESTING)
+            .map_err(|error| self.locate(error))
     }
 
     /// The tensor; none when the node is no tensor.
@@ -50,7 +51,7 @@ impl TorchObject {
         };
         self.materialize(&info)
             .map(Some)
-            .map_err(|error| self.located(error, id))
+            .map_err(|error| self.locate(self.at_node(error, id)))
     }
 
     fn materialize(&self, info: &TensorInfo) -> Result<Tensor> {
@@ -104,7 +105,7 @@ impl TorchObject {
         };
         call.and_then(|call| self.rebuild(&call, nesting))
             .map(Some)
-            .map_err(|error| self.located(error, id))
+            .map_err(|error| self.at_node(error, id))
     }
 
     /// The tensor that an argument must be.
@@ -145,8 +146,8 @@ impl TorchObject {
         })
     }
 
-    /// An error at the place of a node, unless it has one.
-    fn located(&self, error: Error, id: NodeId) -> Error {
+    /// An error at the offset of a node, unless it has one.
+    fn at_node(&self, error: Error, id: NodeId) -> Error {
         match self.graph().offset(id) {
             Some(offset) => error.at(offset),
             None => error,

@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 use bytes::Bytes;
 use indexmap::IndexMap;
 
+use super::place::Place;
 use crate::error::{Error, Result};
 use crate::pickle::{Graph, NodeId};
 use crate::zip::ZipArchive;
@@ -182,20 +183,23 @@ pub(super) struct Slots {
 }
 
 impl Slots {
-    /// Collects what a graph refers to; `locate` finds the bytes of each storage.
+    /// Collects what a graph refers to, whose pickle stands at `place`; `locate` finds the bytes of
+    /// each storage.
     ///
     /// # Errors
     /// When a persistent id is not one of PyTorch's, two of them contradict each other, or `locate`
     /// fails.
     pub(super) fn collect(
         graph: &Graph,
+        place: &Place,
         mut locate: impl FnMut(&StorageId) -> Result<SlotSource>,
     ) -> Result<Self> {
         let mut slots: IndexMap<String, Slot> = IndexMap::new();
         let mut by_node = HashMap::new();
         let mut views: HashMap<String, (usize, Range<usize>)> = HashMap::new();
         for (node, pid) in graph.persistent_ids() {
-            let Some(id) = StorageId::parse(graph, pid)? else {
+            let parsed = StorageId::parse(graph, pid).map_err(|error| place.locate(error))?;
+            let Some(id) = parsed else {
                 continue;
             };
             let (dtype, view) = (id.dtype, id.view.clone());

@@ -17,6 +17,7 @@ use bytes::Bytes;
 
 use super::object::TorchObject;
 use super::opening::Opening;
+use super::place::Place;
 use super::slot::{SlotSource, Slots};
 use super::stream::Stream;
 use crate::error::{Error, ErrorKind, Result};
@@ -40,13 +41,14 @@ pub(super) fn read(bytes: &Bytes, opening: &mut Opening) -> Result<TorchObject> 
     let tensors = read_tensors(tensors, opening)?;
     resolve(&mut graph, &storages, &tensors)?;
     let mut bytes = storages.bytes;
-    let slots = Slots::collect(&graph, |id| {
+    let place = Place::new(Some("pickle"), 0);
+    let slots = Slots::collect(&graph, &place, |id| {
         bytes
             .remove(&id.key)
             .map(SlotSource::Bytes)
             .ok_or_else(|| Error::malformed(format!("the file does not hold storage `{}`", id.key)))
     })?;
-    Ok(TorchObject::read(graph, slots, None, false))
+    Ok(TorchObject::read(graph, slots, place, None, false))
 }
 
 /// The member `storages`.

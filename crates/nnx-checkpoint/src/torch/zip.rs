@@ -8,6 +8,7 @@ use bytes::Bytes;
 
 use super::object::TorchObject;
 use super::opening::Opening;
+use super::place::Place;
 use super::slot::{SlotSource, Slots};
 use super::{nested, script};
 use crate::Format;
@@ -48,19 +49,27 @@ pub(super) fn read(bytes: &Bytes, opening: &mut Opening) -> Result<TorchObject> 
         script::add_constants(&mut graph, &constants, &root, opening)?;
     }
 
+    let place = Place::new(Some(&name), 0);
     let nested = nested::resolve(&mut graph, Some(&name), opening)?;
-    let slots = slots(&graph, &archive, &root, &nested)?;
-    Ok(TorchObject::read(graph, slots, Some(archive), big_endian))
+    let slots = slots(&graph, &place, &archive, &root, &nested)?;
+    Ok(TorchObject::read(
+        graph,
+        slots,
+        place,
+        Some(archive),
+        big_endian,
+    ))
 }
 
 /// The storages that the graph refers to, each a record of the archive.
 fn slots(
     graph: &Graph,
+    place: &Place,
     archive: &ZipArchive,
     root: &str,
     nested: &HashMap<String, Bytes>,
 ) -> Result<Slots> {
-    Slots::collect(graph, |id| {
+    Slots::collect(graph, place, |id| {
         if let Some(bytes) = nested.get(&id.key) {
             return Ok(SlotSource::Bytes(bytes.clone()));
         }

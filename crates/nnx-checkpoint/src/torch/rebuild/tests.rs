@@ -8,6 +8,7 @@ use super::{Layout, MAX_NESTING};
 use crate::error::Result;
 use crate::pickle::{Call, Graph, Node, NodeId, Object, Text};
 use crate::torch::TorchObject;
+use crate::torch::place::Place;
 use crate::torch::slot::{SlotSource, Slots};
 use crate::{Dtype, TensorClass};
 
@@ -130,11 +131,17 @@ impl Made {
 
     /// The graph over storages that hold 0, 1, 2, ….
     fn read(self, big_endian: bool) -> Result<TorchObject> {
-        let slots = Slots::collect(&self.0, |id| {
+        let slots = Slots::collect(&self.0, &Place::default(), |id| {
             let bytes: Vec<u8> = (0..=u8::MAX).cycle().take(id.byte_len).collect();
             Ok(SlotSource::Bytes(Bytes::from(bytes)))
         })?;
-        Ok(TorchObject::read(self.0, slots, None, big_endian))
+        Ok(TorchObject::read(
+            self.0,
+            slots,
+            Place::default(),
+            None,
+            big_endian,
+        ))
     }
 
     fn opened(self) -> TorchObject {
