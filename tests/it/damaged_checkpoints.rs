@@ -39,6 +39,8 @@ fn every_damaged_checkpoint_is_judged() {
             assert!(text.contains(says.text()), "{name}: {text}");
         }
         assert!(error.offset().is_some(), "{name} at no offset: {text}");
+        let entry = format!("{}/data.pkl", name.trim_end_matches(".pt"));
+        assert_eq!(error.entry(), Some(&*entry), "{name}: {text}");
         assert_eq!(error.path(), Some(&*dir.join(name)));
         judged += 1;
     }

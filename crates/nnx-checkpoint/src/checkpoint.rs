@@ -22,9 +22,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::safetensors::SafeTensors;
 use crate::save::save_atomic;
 use crate::sniff::{Format, sniff};
-use crate::source::Source;
 use crate::torch::TorchObject;
-use crate::{Limits, StateDict};
+use crate::{OpenOptions, StateDict};
 
 /// The records' folder in the torch files that NNx writes.
 const ARCHIVE_ROOT: &str = "archive";
@@ -125,10 +124,12 @@ impl NNCheckpoint {
         }
     }
 
-    /// Reads a checkpoint file of either form, mapped into memory, under the default [`Limits`].
+    /// Reads a checkpoint file of either form, mapped into memory, under the default [`OpenOptions`].
     /// Nothing in it is executed: a pickle that names any class but NNx's own is refused.
     ///
     /// Tensors of a safetensors file come in the order of their names, as the reference gives them.
+    /// While a tensor that lies in the map is alive, the file must not be shortened by another
+    /// process (see [`Source::open`](crate::Source::open)); [`from_file_with`](Self::from_file_with) can read it instead.
     ///
     /// # Errors
     /// - [`ErrorKind::NotFound`], [`ErrorKind::Empty`] and [`ErrorKind::NotNNCheckpoint`] where
@@ -139,17 +140,19 @@ impl NNCheckpoint {
     ///   files only.)
     /// - Another kind when the file cannot be read or contradicts its format.
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self> {
-        Self::from_file_within(path, &Limits::default())
+        Self::from_file_with(path, &OpenOptions::default())
     }
 
-    /// [`from_file`](Self::from_file) under limits of your own.
+    /// [`from_file`](Self::from_file) with options of your own. What an NNCheckpoint may name is not
+    /// among them.
     ///
     /// # Errors
     /// As for [`from_file`](Self::from_file).
-    pub fn from_file_within(path: impl AsRef<Path>, limits: &Limits) -> Result<Self> {
+    pub fn from_file_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         let path = path.as_ref();
         refuse_bundles(path)
-            .and_then(|()| Self::from_bytes_within(Source::open(path)?.bytes(), limits))
+            .and_then(|()| options.source(path))
+            .and_then(|source| Self::from_bytes_with(source.bytes(), options))
             .map_err(|error| error.in_path(path))
     }
 
@@ -158,21 +161,22 @@ impl NNCheckpoint {
     /// # Errors
     /// As for [`from_file`](Self::from_file).
     pub fn from_bytes(bytes: &Bytes) -> Result<Self> {
-        Self::from_bytes_within(bytes, &Limits::default())
+        Self::from_bytes_with(bytes, &OpenOptions::default())
     }
 
-    /// [`from_bytes`](Self::from_bytes) under limits of your own.
+    /// [`from_bytes`](Self::from_bytes) with options of your own.
     ///
     /// # Errors
     /// As for [`from_file`](Self::from_file).
-    pub fn from_bytes_within(bytes: &Bytes, limits: &Limits) -> Result<Self> {
+    pub fn from_bytes_with(bytes: &Bytes, options: &OpenOptions) -> Result<Self> {
         if bytes.is_empty() {
             return Err(Error::new(ErrorKind::Empty));
         }
+        let limits = &options.limits;
         match sniff(bytes) {
             Some(Format::TorchZip | Format::TorchLegacy | Format::Pickle) => {
-                let object = Arc::new(TorchObject::from_bytes(bytes, limits)?);
-                decode::checkpoint(&object, limits)
+                let object = TorchObject::from_bytes(bytes, limits)?.with_verify(options.verify);
+                decode::checkpoint(&Arc::new(object), limits)
             }
             // Whatever is no torch file is given to the safetensors reader, as in the reference:
             // its header may begin with a space.
@@ -182,8 +186,9 @@ impl NNCheckpoint {
 
     /// Writes a checkpoint file, atomically; missing parent folders are made.
     ///
-    /// A pickle has the bytes that NNx 0.4.1 would write for the same objects. A safetensors file is
-    /// the same at every call (the reference's metadata keys come in random order).
+    /// A pickle has the bytes that NNx 0.4.1 would write for the same objects, as long as no two
+    /// fields were one Python object but a class, a constant text or a storage. A safetensors file
+    /// is the same at every call (the reference's metadata keys come in random order).
     ///
     /// # Errors
     /// When the form cannot hold the checkpoint (safetensors: values that are no tensors, a dtype

@@ -32,6 +32,10 @@ const FIELDS: &[&str] = &[
 
 /// Rebuilds a checkpoint from a graph, whose every class must be on the list of allowed ones.
 pub(super) fn checkpoint(object: &Arc<TorchObject>, limits: &Limits) -> Result<NNCheckpoint> {
+    decoded(object, limits).map_err(|error| object.locate(error))
+}
+
+fn decoded(object: &Arc<TorchObject>, limits: &Limits) -> Result<NNCheckpoint> {
     let graph = object.graph();
     let root = graph.root();
     if Slots::class_of(graph, root) != Some((classes::CHECKPOINT, "NNCheckpoint")) {

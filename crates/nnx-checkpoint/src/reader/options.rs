@@ -70,7 +70,7 @@ impl OpenOptions {
     }
 
     /// The bytes of a file.
-    pub(super) fn source(&self, path: &Path) -> Result<Source> {
+    pub(crate) fn source(&self, path: &Path) -> Result<Source> {
         if self.memory_map {
             Source::open(path)
         } else {
