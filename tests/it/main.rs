@@ -13,7 +13,10 @@ mod casts;
 mod checkpoints;
 mod damaged;
 mod damaged_checkpoints;
+mod docs;
 mod forward_corpus;
+#[cfg(target_os = "linux")]
+mod opening;
 mod params;
 mod reader;
 mod sniff;

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::workspace::{self, Package, cargo, line_of};
-use crate::{Arguments, Result, boundary, python_env, roundtrip};
+use crate::{Arguments, Result, boundary, fuzz, python_env, roundtrip};
 
 /// What has been judged so far.
 #[derive(Debug, Default)]
@@ -95,6 +95,11 @@ fn steps(packages: &[Package], allow_dirty: bool) -> Vec<Step> {
         }
     }
     steps.push(task_step("boundary", boundary::run, &[]));
+    steps.push(task_step(
+        "fuzz bodies, ten seconds each",
+        fuzz::run,
+        &["--seconds", "10"],
+    ));
     let names = published().flat_map(|package| ["--package", &package.name]);
     let dirty = allow_dirty.then_some("--allow-dirty");
     let package: Vec<_> = ["package"].into_iter().chain(names).chain(dirty).collect();

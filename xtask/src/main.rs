@@ -7,9 +7,12 @@
 )]
 
 mod arguments;
+mod bench;
 mod boundary;
 mod ci;
+mod fuzz;
 mod python_env;
+mod realworld;
 mod roundtrip;
 mod workspace;
 
@@ -26,6 +29,11 @@ type Task = fn(Arguments) -> Result<()>;
 /// Every task: its name, the function behind it, and one line of help.
 const TASKS: &[(&str, Task, &str)] = &[
     (
+        "bench",
+        bench::run,
+        "times of reading beside those of other crates",
+    ),
+    (
         "boundary",
         boundary::run,
         "check what the crates may depend on, name and contain",
@@ -36,9 +44,19 @@ const TASKS: &[(&str, Task, &str)] = &[
         "everything that a submission must pass [--allow-dirty]",
     ),
     (
+        "fuzz",
+        fuzz::run,
+        "fuzz bodies on damaged fixtures [BODY] [--seconds N] [--seed N] [--libfuzzer]",
+    ),
+    (
         "python-env",
         python_env::run,
         "make or find a Python with the real NNx, print its path [DIR] [--library VERSION]",
+    ),
+    (
+        "realworld",
+        realworld::run,
+        "published checkpoints from PyPI, tensor for tensor [DIR]",
     ),
     (
         "roundtrip",

@@ -232,7 +232,11 @@ fn interpreter(folder: &Path) -> PathBuf {
     }
 }
 
-fn cache_folder() -> Result<PathBuf> {
+/// Where this project keeps what it downloads.
+///
+/// # Errors
+/// When the user has no cache folder.
+pub(crate) fn cache_folder() -> Result<PathBuf> {
     let set = |name| env::var_os(name).filter(|value| !value.is_empty());
     let cache = if let Some(cache) = set("XDG_CACHE_HOME") {
         PathBuf::from(cache)

@@ -13,5 +13,6 @@ mod write;
 mod tests;
 
 pub use graph::{Call, Change, Graph, Node, NodeId, Object, Text};
+pub use opcode::{Opcode, opcodes};
 pub use read::{read, read_or_part};
 pub use write::write;

@@ -155,6 +155,29 @@ fn is_legacy(rest: &[u8]) -> bool {
 }
 
 impl Format {
+    /// Every format, in the order of the declaration.
+    pub fn all() -> &'static [Self] {
+        &[
+            Self::TorchZip,
+            Self::SafeTensors,
+            Self::TorchLegacy,
+            Self::Pickle,
+            Self::Tar,
+            Self::TorchScript,
+            Self::ShardedSafeTensors,
+            Self::ShardedTorch,
+            Self::EmptyZip,
+            Self::Gguf,
+            Self::Hdf5,
+            Self::Npy,
+            Self::Onnx,
+            Self::Flax,
+            Self::Compressed,
+            Self::GitLfsPointer,
+            Self::Html,
+        ]
+    }
+
     /// The format's name in `snake_case`, for scripts and for `nnx --json`.
     pub fn name(self) -> &'static str {
         match self {

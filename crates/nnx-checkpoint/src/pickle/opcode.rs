@@ -2,9 +2,37 @@
 //!
 //! Source: the opcode table of Python's standard module `pickletools`.
 
+/// An opcode of the pickle format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Opcode {
+    /// The name, as Python's `pickletools` has it.
+    pub name: &'static str,
+    /// The byte.
+    pub byte: u8,
+    /// The protocol in which it is used first.
+    pub protocol: u8,
+}
+
+/// Every opcode that is read: all of protocols 0 to 5, by protocol.
+///
+/// ```
+/// use nnx_checkpoint::pickle::opcodes;
+///
+/// let stop = opcodes().find(|opcode| opcode.byte == b'.').map(|opcode| opcode.name);
+/// assert_eq!(stop, Some("STOP"));
+/// ```
+pub fn opcodes() -> impl ExactSizeIterator<Item = Opcode> {
+    ALL.iter().copied()
+}
+
 macro_rules! opcodes {
     ($($protocol:literal { $($name:ident = $byte:literal),* $(,)? })*) => {
         $($(pub(super) const $name: u8 = $byte;)*)*
+
+        const ALL: &[Opcode] = &[
+            $($(Opcode { name: stringify!($name), byte: $byte, protocol: $protocol },)*)*
+        ];
 
         /// The opcode's name as `pickletools` has it, or none when the byte is no opcode.
         pub(super) fn name(opcode: u8) -> Option<&'static str> {

@@ -75,6 +75,15 @@ fn other_formats_are_named() {
 }
 
 #[test]
+fn all_formats_are_listed_in_their_order() {
+    // The last variant of the declaration: a new one must be added to the list and here.
+    assert_eq!(Format::all().len(), Format::Html as usize + 1);
+    for (index, format) in Format::all().iter().enumerate() {
+        assert_eq!(*format as usize, index, "{format:?}");
+    }
+}
+
+#[test]
 fn models_of_other_libraries_and_compressed_files_are_named() {
     // `onnx.save` of a model with the producer name `pytorch`; then one with a graph alone.
     check("08081207707974", Some(Format::Onnx));

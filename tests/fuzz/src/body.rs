@@ -1,0 +1,73 @@
+//! The table of bodies.
+
+use nnx_checkpoint::Limits;
+
+/// A fuzz body with its name.
+#[derive(Clone, Copy, Debug)]
+pub struct Body {
+    /// The name: that of the function, of the libFuzzer target and of the folder of regressions.
+    pub name: &'static str,
+    /// Judges some bytes.
+    ///
+    /// # Panics
+    /// When a promise is broken.
+    pub run: fn(&[u8]),
+}
+
+/// Every body.
+pub const BODIES: &[Body] = &[
+    Body {
+        name: "sniff",
+        run: crate::sniff,
+    },
+    Body {
+        name: "pickle",
+        run: crate::pickle,
+    },
+    Body {
+        name: "zip",
+        run: crate::zip,
+    },
+    Body {
+        name: "torch",
+        run: crate::torch,
+    },
+    Body {
+        name: "safetensors",
+        run: crate::safetensors,
+    },
+    Body {
+        name: "reader",
+        run: crate::reader,
+    },
+    Body {
+        name: "checkpoint",
+        run: crate::checkpoint,
+    },
+    Body {
+        name: "write",
+        run: crate::write,
+    },
+];
+
+impl Body {
+    /// The body of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        BODIES.iter().copied().find(|body| body.name == name)
+    }
+}
+
+/// Limits under which any input is done in milliseconds.
+pub(crate) fn limits() -> Limits {
+    Limits::default()
+        .max_zip_entries(1 << 12)
+        .max_inflated_bytes(1 << 20)
+        .max_pickle_bytes(1 << 22)
+        .max_pickle_nodes(1 << 20)
+        .max_memo_entries(1 << 20)
+        .max_header_bytes(1 << 20)
+        .max_expanded_bytes(1 << 20)
+}
+
+/// Bytes that a body copies out of one input before it stops asking for more.
+pub(crate) const ENOUGH_BYTES: usize = 1 << 24;

@@ -1,0 +1,112 @@
+//! Any checkpoint, by its one reader.
+
+use std::collections::{HashMap, HashSet};
+
+use bytes::Bytes;
+use nnx_checkpoint::{CheckpointReader, Format, OpenOptions, Standing, Tensor};
+
+use crate::body::{ENOUGH_BYTES, limits};
+use crate::wrap;
+
+/// What is listed is what is read, nothing is left out, and a file that names what runs code is
+/// refused and nothing else is for that reason.
+///
+/// A pickle that is no file of PyTorch is judged within an archive of its own as well.
+///
+/// # Panics
+/// When a promise is broken.
+pub fn reader(data: &[u8]) {
+    judge(&Bytes::copy_from_slice(data));
+    if nnx_checkpoint::sniff(data) == Some(Format::Pickle)
+        && let Some(archive) = wrap::archive(data)
+    {
+        judge(&archive.into());
+    }
+}
+
+fn judge(bytes: &Bytes) {
+    let options = OpenOptions::default().limits(limits());
+    let careful = CheckpointReader::from_bytes(bytes.clone(), &options);
+    let options = options.allow_dangerous_globals(true);
+    let any = CheckpointReader::from_bytes(bytes.clone(), &options);
+    // An entry of Python's extension registry may stand for anything that runs code.
+    let dangerous = |checkpoint: &CheckpointReader| {
+        checkpoint.globals().iter().any(|global| {
+            let registered = global.module == "copyreg" && global.name.starts_with("extension ");
+            registered || global.standing == Standing::Dangerous
+        })
+    };
+    match (careful, any) {
+        (Ok(careful), Ok(any)) => {
+            assert!(!dangerous(&careful), "a dangerous file was opened");
+            assert_eq!(careful.tensors(), any.tensors());
+            assert_eq!(careful.others(), any.others());
+            contents(&careful);
+        }
+        (Err(error), Ok(any)) => {
+            assert!(dangerous(&any), "refused with {error}");
+            contents(&any);
+        }
+        (Ok(_), Err(error)) => panic!("opened, and refused when more was allowed: {error}"),
+        (Err(one), Err(_)) => {
+            let said = one.to_string();
+            assert!(
+                !said.is_empty() && !said.contains('\n'),
+                "not one line: {said:?}"
+            );
+        }
+    }
+}
+
+fn contents(checkpoint: &CheckpointReader) {
+    let mut names = HashSet::new();
+    let mut storages: HashMap<usize, Tensor> = HashMap::new();
+    let mut gathered = 0;
+    for entry in checkpoint.tensors() {
+        assert!(
+            names.insert(entry.name()),
+            "two tensors are named {:?}",
+            entry.name()
+        );
+        assert_eq!(checkpoint.entry(entry.name()), Some(entry));
+        let Ok(tensor) = checkpoint.tensor(entry.name()) else {
+            continue;
+        };
+        assert_eq!(tensor.dtype(), entry.dtype(), "{:?}", entry.name());
+        assert_eq!(tensor.shape(), entry.shape(), "{:?}", entry.name());
+        assert_eq!(
+            tensor.byte_len() as u64,
+            entry.byte_len(),
+            "{:?}",
+            entry.name()
+        );
+        let number = entry.storage().expect("a tensor with bytes has a storage");
+        let other = storages.entry(number).or_insert_with(|| tensor.clone());
+        let same = tensor.storage().bytes() == other.storage().bytes();
+        assert!(same, "storage {number} has two contents");
+        if let Ok(elements) = tensor.to_bytes_within(&limits()) {
+            assert_eq!(elements.len() as u64, entry.byte_len());
+            gathered += elements.len();
+        }
+        if gathered > ENOUGH_BYTES {
+            return;
+        }
+    }
+    for other in checkpoint.others() {
+        assert!(
+            !other.description().contains('\n'),
+            "{:?} is not one line",
+            other.path()
+        );
+    }
+    if checkpoint.tensors().is_empty()
+        && checkpoint.others().is_empty()
+        && let Some(object) = checkpoint.object()
+    {
+        let lost = object
+            .graph()
+            .ids()
+            .find(|&id| matches!(object.tensor(id), Ok(Some(_))));
+        assert!(lost.is_none(), "a tensor was left out");
+    }
+}
