@@ -128,6 +128,16 @@ pub enum ErrorKind {
         /// The levels allowed.
         limit: usize,
     },
+    /// A text of more values than are ever needed.
+    #[error("expected at most {limit} values in {form}, found more at byte {offset}")]
+    Values {
+        /// The grammar.
+        form: TextForm,
+        /// Bytes from the start of the text.
+        offset: usize,
+        /// The values allowed.
+        limit: usize,
+    },
 }
 
 /// A grammar of [`python_text`](crate::python_text).

@@ -171,7 +171,7 @@ pub(crate) fn count(
         .filter(|count| *count >= minimum)
         .ok_or_else(|| {
             let domain = match minimum {
-                0 | 1 if value.as_int().is_some_and(|int| int > 0) => {
+                _ if value.as_int().is_some_and(is_wide) => {
                     "an integer of at most 64 bits".to_owned()
                 }
                 1 => "an integer > 0".to_owned(),
@@ -179,6 +179,11 @@ pub(crate) fn count(
             };
             Error::invalid(class, field, domain, value)
         })
+}
+
+/// Whether an integer is above all counts that 64 bits hold.
+pub(crate) fn is_wide(int: i128) -> bool {
+    int > i128::from(u64::MAX)
 }
 
 /// A finite int or float in the domain; a bool is none.
@@ -191,6 +196,10 @@ pub(crate) fn finite(
     domain: &Domain,
 ) -> Result<Number> {
     match value {
+        // Python takes such an integer, so that its size and not its domain is at fault.
+        Value::Int(int) if i64::try_from(*int).is_err() && (domain.contains)(*int as f64) => {
+            return Number::from_value(class, field, value);
+        }
         Value::Int(_) | Value::Float(_) => Number::from_value(class, field, value)
             .ok()
             .filter(|number| number.as_f64().is_finite() && (domain.contains)(number.as_f64())),
@@ -308,3 +317,29 @@ macro_rules! setters {
 }
 
 pub(crate) use {keeps_unknown, setters};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check<T: std::fmt::Debug>(result: Result<T>, domain: &str) {
+        let text = result.unwrap_err().to_string();
+        assert!(text.contains(&format!("must be {domain}, found")), "{text}");
+    }
+
+    #[test]
+    fn what_is_too_wide_is_told_from_what_is_out_of_the_domain() {
+        let wide = Value::from(1_180_591_620_717_411_303_424_i128);
+        let below = Value::from(-1_180_591_620_717_411_303_424_i128);
+        let of_64_bits = "an integer of at most 64 bits";
+        for minimum in [0, 1, 2] {
+            check(count("C", "f", &wide, minimum), of_64_bits);
+        }
+        check(count("C", "f", &below, 0), "an integer >= 0");
+        check(count("C", "f", &1.into(), 2), "an integer >= 2");
+        check(finite("C", "f", &wide, &POSITIVE), of_64_bits);
+        check(finite("C", "f", &below, &POSITIVE), POSITIVE.text);
+        check(finite("C", "f", &wide, &BELOW_ONE), BELOW_ONE.text);
+    }
+}

@@ -1,5 +1,7 @@
 //! A reference to a registered metric.
 
+use std::collections::HashSet;
+
 use std::fmt;
 
 use crate::fields::{self, Fields, keeps_unknown, split_state};
@@ -158,12 +160,9 @@ pub(crate) fn metrics_of(class: &'static str, value: &Value) -> Result<Vec<Metri
 
 /// Checks that no two metrics are reported under one name.
 pub(crate) fn check_unique(class: &'static str, metrics: &[MetricSpec]) -> Result<()> {
-    for (index, metric) in metrics.iter().enumerate() {
-        if metrics
-            .iter()
-            .skip(index + 1)
-            .any(|other| other.label() == metric.label())
-        {
+    let mut labels = HashSet::new();
+    for metric in metrics {
+        if !labels.insert(metric.label()) {
             let domain = "a list of metrics that all have names of their own";
             let found = format!("`{}` twice", metric.label());
             return Err(Error::inconsistent(class, "metrics", domain, found));

@@ -4,7 +4,7 @@ mod mean;
 
 use std::collections::BTreeMap;
 
-use crate::fields::{Fields, keeps_unknown, mapping, setters, split_state};
+use crate::fields::{Fields, is_wide, keeps_unknown, mapping, setters, split_state};
 use crate::{Error, Number, Result, State, Value};
 
 /// The metrics of one batch or one epoch.
@@ -253,7 +253,19 @@ fn task_record(fields: &Fields<'_>) -> Result<Option<TaskRecord>> {
             .and_then(|int| u64::try_from(int).ok()),
         _ => None,
     };
-    let count = count.ok_or_else(|| invalid("count", "an integer >= 0"))?;
+    let count = count.ok_or_else(|| {
+        let wide = match fields.get("count") {
+            Value::Int(int) => is_wide(*int),
+            // An integral float has 64 bits as an `i64`.
+            Value::Float(float) => float.is_finite() && float.fract() == 0.0 && *float > 0.0,
+            _ => false,
+        };
+        let domain = match wide {
+            true => "an integer of at most 64 bits",
+            false => "an integer >= 0",
+        };
+        invalid("count", domain)
+    })?;
     let record = TaskRecord { kind, count };
     if fields.get("status").as_str() == Some(record.status()) {
         Ok(Some(record))

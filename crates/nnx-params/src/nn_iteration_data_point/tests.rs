@@ -71,6 +71,18 @@ fn faults_are_named() {
     );
     check_fails(
         r#""count": 3"#,
+        r#""count": 1180591620717411303424"#,
+        "ValueError",
+        "NNEvaluationDataPoint.count must be an integer of at most 64 bits, found `1180591620717411303424` (int)",
+    );
+    check_fails(
+        r#""count": 3"#,
+        r#""count": 1e30"#,
+        "ValueError",
+        "NNEvaluationDataPoint.count must be an integer of at most 64 bits, found `1e+30` (float)",
+    );
+    check_fails(
+        r#""count": 3"#,
         r#""count": 0"#,
         "ValueError",
         "NNEvaluationDataPoint.status must be `empty` beside a `count` of 0, found `'ok'` (str)",

@@ -1,6 +1,6 @@
 //! Python's `json.loads`.
 
-use super::MAX_DEPTH;
+use super::{MAX_DEPTH, MAX_VALUES};
 use crate::error::TextForm;
 use crate::{Error, ErrorKind, Result, State, Value};
 
@@ -11,8 +11,8 @@ use crate::{Error, ErrorKind, Result, State, Value};
 ///
 /// # Errors
 ///
-/// The text is not JSON, or holds half of a surrogate pair, an integer beyond 128 bits or more
-/// than [`MAX_DEPTH`] levels; the error states the byte offset.
+/// The text is not JSON, or holds half of a surrogate pair, an integer beyond 128 bits, more than
+/// [`MAX_DEPTH`] levels or more than [`MAX_VALUES`] values; the error states the byte offset.
 ///
 /// ```
 /// use nnx_params::Value;
@@ -23,7 +23,11 @@ use crate::{Error, ErrorKind, Result, State, Value};
 /// # Ok::<(), nnx_params::Error>(())
 /// ```
 pub fn json_loads(text: &str) -> Result<Value> {
-    let mut reader = Reader { text, offset: 0 };
+    let mut reader = Reader {
+        text,
+        offset: 0,
+        values: 0,
+    };
     let value = reader.value(0)?;
     reader.skip_space();
     match reader.peek() {
@@ -35,6 +39,7 @@ pub fn json_loads(text: &str) -> Result<Value> {
 struct Reader<'a> {
     text: &'a str,
     offset: usize,
+    values: usize,
 }
 
 impl Reader<'_> {
@@ -78,6 +83,14 @@ impl Reader<'_> {
             }));
         }
         self.skip_space();
+        if self.values >= MAX_VALUES {
+            return Err(Error::new(ErrorKind::Values {
+                form: TextForm::Json,
+                offset: self.offset,
+                limit: MAX_VALUES,
+            }));
+        }
+        self.values += 1;
         match self.peek() {
             Some('{') => self.object(depth),
             Some('[') => self.array(depth),

@@ -1,6 +1,6 @@
 //! Python's `ast.literal_eval`, for the literals that states hold.
 
-use super::{MAX_DEPTH, literal_string};
+use super::{MAX_DEPTH, MAX_VALUES, literal_string};
 use crate::error::TextForm;
 use crate::{Error, ErrorKind, Result, Value};
 
@@ -12,8 +12,8 @@ use crate::{Error, ErrorKind, Result, Value};
 ///
 /// # Errors
 ///
-/// The text is not such a literal, or holds an integer beyond 128 bits or more than
-/// [`MAX_DEPTH`] levels; the error states the byte offset.
+/// The text is not such a literal, or holds an integer beyond 128 bits, more than [`MAX_DEPTH`]
+/// levels or more than [`MAX_VALUES`] values; the error states the byte offset.
 ///
 /// ```
 /// use nnx_params::Value;
@@ -28,6 +28,7 @@ pub fn literal_eval(text: &str) -> Result<Value> {
         text,
         offset: 0,
         open: 0,
+        values: 0,
     };
     if let Some(offset) = text.find('\0') {
         reader.offset = offset;
@@ -57,7 +58,11 @@ pub(super) struct Reader<'a> {
     text: &'a str,
     pub(super) offset: usize,
     open: usize,
+    values: usize,
 }
+
+/// The digits of the longest integer of 128 bits, which is one written in binary.
+const MAX_INTEGER_DIGITS: usize = 128;
 
 impl<'a> Reader<'a> {
     pub(super) fn rest(&self) -> &'a str {
@@ -139,6 +144,7 @@ impl<'a> Reader<'a> {
         if self.peek() != Some(',') {
             return Ok(first);
         }
+        self.count_value()?;
         let mut items = vec![first];
         while self.eat(",") {
             self.skip_space();
@@ -151,8 +157,24 @@ impl<'a> Reader<'a> {
         Ok(Value::Tuple(items))
     }
 
+    /// Counts a value; parentheses count once they turn out to be a tuple.
+    fn count_value(&mut self) -> Result<()> {
+        if self.values >= MAX_VALUES {
+            return Err(Error::new(ErrorKind::Values {
+                form: TextForm::Literal,
+                offset: self.offset,
+                limit: MAX_VALUES,
+            }));
+        }
+        self.values += 1;
+        Ok(())
+    }
+
     fn value(&mut self) -> Result<Value> {
         self.skip_space();
+        if self.peek() != Some('(') {
+            self.count_value()?;
+        }
         match self.peek() {
             Some('[') => self.bracket("[", "]"),
             Some('(') => self.bracket("(", ")"),
@@ -164,12 +186,7 @@ impl<'a> Reader<'a> {
             Some('+' | '-') => {
                 let negative = self.peek() == Some('-');
                 self.offset += 1;
-                self.skip_space();
-                match self.peek() {
-                    Some('0'..='9' | '.') => self.number(negative),
-                    Some('(') => self.number_in_parentheses(negative),
-                    _ => Err(self.not_a_literal("a sign before what is no number")),
-                }
+                self.signed_number(negative)
             }
             Some(c) if c == '_' || c.is_alphabetic() => self.name(),
             Some('{') => Err(self.not_a_literal("a dict or set")),
@@ -192,8 +209,7 @@ impl<'a> Reader<'a> {
         Ok(value)
     }
 
-    /// A list, a tuple, or a value in parentheses.
-    fn bracket(&mut self, opening: &'static str, closing: &'static str) -> Result<Value> {
+    fn open_bracket(&mut self, opening: &'static str) -> Result<()> {
         if self.open >= MAX_DEPTH {
             return Err(Error::new(ErrorKind::Depth {
                 form: TextForm::Literal,
@@ -203,6 +219,12 @@ impl<'a> Reader<'a> {
         }
         self.eat(opening);
         self.open += 1;
+        Ok(())
+    }
+
+    /// A list, a tuple, or a value in parentheses.
+    fn bracket(&mut self, opening: &'static str, closing: &'static str) -> Result<Value> {
+        self.open_bracket(opening)?;
         let mut items = Vec::new();
         let mut commas = 0_usize;
         loop {
@@ -226,6 +248,7 @@ impl<'a> Reader<'a> {
         match items.pop() {
             Some(only) if items.is_empty() && commas == 0 => Ok(only),
             last => {
+                self.count_value()?;
                 items.extend(last);
                 Ok(Value::Tuple(items))
             }
@@ -233,11 +256,26 @@ impl<'a> Reader<'a> {
     }
 
     /// A number after a sign; it can be in parentheses, but it cannot have a second sign.
-    fn number_in_parentheses(&mut self, negative: bool) -> Result<Value> {
-        let inner = self.rest().trim_start_matches(['(', ' ']);
-        match (inner.starts_with(['+', '-']), self.bracket("(", ")")?) {
-            (false, Value::Int(int)) => Ok(Value::Int(if negative { -int } else { int })),
-            (false, Value::Float(float)) => Ok(Value::Float(if negative { -float } else { float })),
+    ///
+    /// The sign goes down to the digits, because the least integer of 128 bits has no positive.
+    fn signed_number(&mut self, negative: bool) -> Result<Value> {
+        self.skip_space();
+        match self.peek() {
+            Some('0'..='9' | '.') => self.number(negative),
+            Some('(') => {
+                self.open_bracket("(")?;
+                let number = self.signed_number(negative)?;
+                self.skip_space();
+                if self.peek() == Some(',') {
+                    return Err(self.not_a_literal("a sign before what is no number"));
+                }
+                if !self.eat(")") {
+                    return Err(self.unexpected("the closing parenthesis"));
+                }
+                self.open -= 1;
+                Ok(number)
+            }
+            None | Some('\n' | '\r') => Err(self.unexpected("a number")),
             _ => Err(self.not_a_literal("a sign before what is no number")),
         }
     }
@@ -302,9 +340,15 @@ impl<'a> Reader<'a> {
             return Err(self.unexpected("the end of the number"));
         }
         let sign = if negative { "-" } else { "" };
-        i128::from_str_radix(&format!("{sign}{digits}"), radix)
+        let significant = match digits.trim_start_matches('0') {
+            "" => "0",
+            significant => significant,
+        };
+        Some(significant)
+            .filter(|significant| significant.len() <= MAX_INTEGER_DIGITS)
+            .and_then(|digits| i128::from_str_radix(&format!("{sign}{digits}"), radix).ok())
             .map(Value::Int)
-            .map_err(|_| {
+            .ok_or_else(|| {
                 Error::new(ErrorKind::IntegerRange {
                     form: TextForm::Literal,
                     offset: start,
@@ -315,23 +359,21 @@ impl<'a> Reader<'a> {
 
     /// Digits of a radix, without the single underscores that may stand between them.
     fn digits(&mut self, radix: u32) -> Result<String> {
-        let mut digits = String::new();
+        let rest = self.rest();
         let mut after_digit = false;
-        while let Some(c) = self.peek() {
-            if c.is_digit(radix) {
-                digits.push(c);
-                after_digit = true;
-            } else if c == '_' && after_digit {
-                after_digit = false;
-            } else {
-                break;
-            }
-            self.offset += 1;
+        let run = rest
+            .bytes()
+            .take_while(|byte| {
+                let digit = char::from(*byte).is_digit(radix);
+                let goes_on = digit || (*byte == b'_' && after_digit);
+                after_digit = digit || (after_digit && !goes_on);
+                goes_on
+            })
+            .count();
+        self.offset += run;
+        if !after_digit {
+            return Err(self.unexpected("a digit"));
         }
-        if after_digit {
-            Ok(digits)
-        } else {
-            Err(self.unexpected("a digit"))
-        }
+        Ok(rest.get(..run).unwrap_or_default().replace('_', ""))
     }
 }

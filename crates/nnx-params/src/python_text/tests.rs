@@ -1,7 +1,8 @@
 //! Expected texts are those that CPython 3.11 and PyYAML print.
 
 use super::*;
-use crate::{State, Value};
+use crate::error::TextForm;
+use crate::{ErrorKind, Result, State, Value};
 
 #[track_caller]
 fn check_float(float: f64, python: &str, yaml: &str) {
@@ -184,10 +185,106 @@ fn nesting_is_bounded() {
         "expected at most 128 levels of nesting in JSON, found more at byte 129"
     );
     assert!(literal_eval(&nested("[", "]", MAX_DEPTH)).is_ok());
-    for open in ["[", "(", "-("] {
-        let error = literal_eval(&open.repeat(1_000_000)).unwrap_err();
+    for (sign, open) in [("", "["), ("", "("), ("-", "(")] {
+        let error = literal_eval(&(sign.to_owned() + &open.repeat(1_000_000))).unwrap_err();
         assert_eq!(error.python_exception(), "RecursionError");
     }
+}
+
+#[test]
+fn the_number_of_values_is_bounded() {
+    // The list itself is a value, too.
+    let list = |item: &str, count: usize| format!("[{}]", item.repeat(count));
+    for read in [json_loads, literal_eval] {
+        assert!(read(&list("1,", MAX_VALUES - 2).replace(",]", ",1]")).is_ok());
+        let error = read(&list("1,", MAX_VALUES + 1)).unwrap_err();
+        let form = match error.kind() {
+            ErrorKind::Values { form, .. } => *form,
+            kind => panic!("{kind:?}"),
+        };
+        assert_eq!(
+            error.to_string(),
+            format!("expected at most 1000000 values in {form}, found more at byte 1999999")
+        );
+    }
+    assert!(literal_eval(&list("((1)),", MAX_VALUES - 1)).is_ok());
+    assert!(literal_eval(&list("(1,),", MAX_VALUES / 2)).is_err());
+    assert!(literal_eval(&"1,".repeat(MAX_VALUES)).is_err());
+    assert!(json_loads(&list("{\"a\":[]},", MAX_VALUES / 2)).is_err());
+}
+
+#[test]
+fn long_integers_are_refused_at_once() {
+    let digits = 2_000_000;
+    let check = |read: fn(&str) -> Result<Value>, form| {
+        let expected = ErrorKind::IntegerRange {
+            form,
+            offset: 0,
+            digits,
+        };
+        assert_eq!(*read(&"9".repeat(digits)).unwrap_err().kind(), expected);
+    };
+    check(json_loads, TextForm::Json);
+    check(literal_eval, TextForm::Literal);
+    check_literal(&"0".repeat(5000), "0");
+    check_literal(&format!("0x{}1", "0".repeat(5000)), "1");
+    check_literal(
+        &format!("-0b1{}", "0".repeat(127)),
+        "-170141183460469231731687303715884105728",
+    );
+    check_literal(
+        &format!("{}.0e-4999", "1".repeat(5000)),
+        "1.1111111111111112",
+    );
+}
+
+#[test]
+fn a_sign_stands_before_a_number_without_sign() {
+    for text in [
+        "-(\t-170141183460469231731687303715884105728)",
+        "[-(\t-5)]",
+        "[-(\n-5)]",
+        "[-(\u{c}-5)]",
+        "-(-5)",
+        "- (-5)",
+        "+(-5)",
+        "-(+5)",
+        "+(+5)",
+        "--5",
+        "- -5",
+        "+-5",
+        "-((-5))",
+        "-( -5)",
+        "-(-1.5)",
+        "-(#c\n-5)",
+        "-(True)",
+        "-True",
+        "-(5,)",
+        "-('a')",
+        "-()",
+        "-([5])",
+    ] {
+        check_literal_fails(text, "ValueError", "a sign before what is no number");
+    }
+    check_literal_fails("-(5", "SyntaxError", "byte 3, found the end");
+    check_literal_fails("-\n5", "SyntaxError", "byte 1");
+    check_literal("- 5", "-5");
+    check_literal("-\t5", "-5");
+    check_literal("(-5)", "-5");
+    check_literal("((-5))", "-5");
+    check_literal("(-\n5)", "-5");
+    check_literal("(\t-5)", "-5");
+    check_literal("-(5)", "-5");
+    check_literal("-((5))", "-5");
+    check_literal("+( 5)", "5");
+    check_literal("-(\t5 )", "-5");
+    check_literal("-(#c\n5)", "-5");
+    check_literal("-(1.5)", "-1.5");
+    check_literal("-(0)", "0");
+    check_literal(
+        "-(170141183460469231731687303715884105728)",
+        "-170141183460469231731687303715884105728",
+    );
 }
 
 #[track_caller]
