@@ -3,6 +3,15 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+mod shown;
+
+use shown::shorten;
+pub(crate) use shown::{shown, shown_bytes};
+
+/// Bytes that a message says of the cause, and of the name of each place.
+const CAUSE_BYTES: usize = 600;
+const NAME_BYTES: usize = 160;
+
 /// The result of every fallible call in this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -48,19 +57,25 @@ pub enum ErrorKind {
         hint: String,
     },
     /// Two values would get one name.
-    #[error("two values would get the name `{name}`")]
+    #[error("two values would get the name `{}`", shorten(name, NAME_BYTES))]
     NameCollision {
         /// The name.
         name: String,
     },
     /// A file that the index of a sharded checkpoint names is not there.
-    #[error("the index names the shard `{shard}`, which is not there; download it as well")]
+    #[error(
+        "the index names the shard `{}`, which is not there; download it as well",
+        shorten(shard, NAME_BYTES)
+    )]
     MissingShard {
         /// The name of the file, as it stands in the index.
         shard: String,
     },
     /// A file that the index of a sharded checkpoint names would lie outside the index's folder.
-    #[error("the index names the shard `{shard}`, which would lie outside its folder")]
+    #[error(
+        "the index names the shard `{}`, which would lie outside its folder",
+        shorten(shard, NAME_BYTES)
+    )]
     PathTraversal {
         /// The name of the file, as it stands in the index.
         shard: String,
@@ -82,7 +97,11 @@ pub enum ErrorKind {
     },
     /// The file names a class or function that is not allowed in it: one that is made to run code,
     /// or, in an `NNCheckpoint`, any that NNx does not write.
-    #[error("the global `{module}.{name}` is not allowed in this file; nothing was executed")]
+    #[error(
+        "the global `{}.{}` is not allowed in this file; nothing was executed",
+        shorten(module, NAME_BYTES),
+        shorten(name, NAME_BYTES)
+    )]
     ForbiddenGlobal {
         /// The Python module.
         module: String,
@@ -90,13 +109,17 @@ pub enum ErrorKind {
         name: String,
     },
     /// A limit of [`Limits`](crate::Limits) was reached.
-    #[error("{found} exceeds the limit `{limit}` of {allowed}; raise it if you trust the file")]
+    #[error(
+        "the limit `{limit}` allows {allowed}, the file asks for {found} or more; raise it if you \
+         trust the file"
+    )]
     Limit {
         /// The field of [`Limits`](crate::Limits).
         limit: &'static str,
         /// The value of that field.
         allowed: u64,
-        /// The value that the file asks for.
+        /// The least value that would have got further: what the file asks for, where that is
+        /// known, else one more than allowed.
         found: u64,
     },
     /// A configuration in the file is not a valid one.
@@ -180,13 +203,17 @@ impl Error {
     /// Bytes that contradict their format.
     #[cold]
     pub(crate) fn malformed(what: impl Into<String>) -> Self {
-        Self::new(ErrorKind::Malformed { what: what.into() })
+        Self::new(ErrorKind::Malformed {
+            what: shorten(&what.into(), CAUSE_BYTES),
+        })
     }
 
     /// Something this version does not read or write.
     #[cold]
     pub(crate) fn unsupported(what: impl Into<String>) -> Self {
-        Self::new(ErrorKind::Unsupported { what: what.into() })
+        Self::new(ErrorKind::Unsupported {
+            what: shorten(&what.into(), CAUSE_BYTES),
+        })
     }
 
     /// A limit reached.
@@ -243,14 +270,14 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0.kind)?;
+        f.write_str(&shorten(&self.0.kind.to_string(), CAUSE_BYTES))?;
         let mut separator = " (";
         if let Some(tensor) = self.tensor() {
-            write!(f, "{separator}tensor `{tensor}`")?;
+            write!(f, "{separator}tensor `{}`", shorten(tensor, NAME_BYTES))?;
             separator = ", ";
         }
         if let Some(entry) = self.entry() {
-            write!(f, "{separator}entry `{entry}`")?;
+            write!(f, "{separator}entry `{}`", shorten(entry, NAME_BYTES))?;
             separator = ", ";
         }
         if let Some(offset) = self.offset() {

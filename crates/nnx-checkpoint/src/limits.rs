@@ -14,13 +14,14 @@
 pub struct Limits {
     /// Entries that an archive may list. Default: 4,194,304.
     pub max_zip_entries: u64,
-    /// Bytes that one deflated archive entry may inflate to. Default: 4 GiB.
+    /// Bytes that all deflated entries of an archive may inflate to together. Default: 4 GiB.
     pub max_inflated_bytes: u64,
-    /// Bytes of a pickle program. Default: 1 GiB.
+    /// Bytes of a pickle program. Default: 256 MiB.
     pub max_pickle_bytes: u64,
-    /// Objects that a pickle may create. Default: 67,108,864.
+    /// Objects that a pickle may create: a byte of the file can ask for one, which then takes some
+    /// fifty bytes of memory. Default: 8,388,608.
     pub max_pickle_nodes: u64,
-    /// Memo slots that a pickle may fill. Default: 67,108,864.
+    /// Memo slots that a pickle may fill. Default: 8,388,608.
     pub max_memo_entries: u64,
     /// Values that a configuration may expand to: a pickle shares objects, a configuration does not.
     /// Default: 1,000,000.
@@ -38,7 +39,8 @@ pub struct Limits {
     /// Files that the index of a sharded checkpoint may name. Default: 10,000.
     pub max_shards: u64,
     /// Bytes that a tensor may need beyond those of its storage, as a broadcast view does when it
-    /// is gathered. Default: 1 GiB.
+    /// is gathered; when tensors are written, those that all of them together need so. Default:
+    /// 1 GiB.
     pub max_expanded_bytes: u64,
 }
 
@@ -47,9 +49,9 @@ impl Default for Limits {
         Self {
             max_zip_entries: 1 << 22,
             max_inflated_bytes: 1 << 32,
-            max_pickle_bytes: 1 << 30,
-            max_pickle_nodes: 1 << 26,
-            max_memo_entries: 1 << 26,
+            max_pickle_bytes: 1 << 28,
+            max_pickle_nodes: 1 << 23,
+            max_memo_entries: 1 << 23,
             max_values: 1_000_000,
             max_depth: 1_000,
             max_header_bytes: 100_000_000,

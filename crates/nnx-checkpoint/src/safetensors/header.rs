@@ -7,7 +7,7 @@ use indexmap::map::Entry;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, Visitor};
 
 use super::METADATA;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, shown};
 
 /// What the header says, unchecked but for its JSON.
 #[derive(Debug, Default)]
@@ -208,5 +208,5 @@ impl<'de> Visitor<'de> for InfoSeed {
 
 #[cold]
 fn twice<E: serde::de::Error>(key: &str) -> E {
-    E::custom(format_args!("the key `{key}` stands there twice"))
+    E::custom(format_args!("the key `{}` stands there twice", shown(key)))
 }

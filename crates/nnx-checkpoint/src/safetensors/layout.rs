@@ -1,6 +1,6 @@
 //! Dtypes and shapes as the header has them.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, shown};
 use crate::{Dtype, Tensor};
 
 /// Dtypes in the order in which the format's own writer lays out their tensors: those before others
@@ -42,7 +42,10 @@ pub(super) fn place(dtype: Dtype) -> Result<(usize, &'static str)> {
 /// The dtype of a name in the header.
 pub(super) fn dtype(name: &str) -> Result<Dtype> {
     Dtype::from_safetensors_name(name).ok_or_else(|| {
-        Error::unsupported(format!("the safetensors dtype `{name}` is not supported"))
+        Error::unsupported(format!(
+            "the safetensors dtype `{}` is not supported",
+            shown(name)
+        ))
     })
 }
 

@@ -34,8 +34,8 @@ pub fn write(
 /// # Errors
 /// Before a byte is written: when two tensors have one name, a tensor has the reserved name
 /// `__metadata__` or a dtype that the format lacks, the header would exceed
-/// [`Limits::max_header_bytes`], or a tensor would need more than [`Limits::max_expanded_bytes`]
-/// beyond its storage. Later: when the writer refuses.
+/// [`Limits::max_header_bytes`], or the tensors would together need more than
+/// [`Limits::max_expanded_bytes`] beyond their storages. Later: when the writer refuses.
 pub fn write_within(
     w: &mut (impl Write + ?Sized),
     tensors: &[(&str, &Tensor)],
@@ -44,13 +44,22 @@ pub fn write_within(
 ) -> Result<()> {
     let mut ordered = Vec::new();
     let mut names = HashSet::new();
+    let mut expanded = 0u64;
     for &(name, tensor) in tensors {
-        let entry = entry(name, tensor, limits).map_err(|error| error.in_tensor(name))?;
+        let entry = entry(name, tensor).map_err(|error| error.in_tensor(name))?;
         if !names.insert(name) {
             return Err(Error::unsupported(
                 "two tensors have one name; a safetensors file holds one of them",
             )
             .in_tensor(name));
+        }
+        let stored = tensor.storage().bytes().len();
+        expanded = expanded.saturating_add(tensor.byte_len().saturating_sub(stored) as u64);
+        if expanded > limits.max_expanded_bytes {
+            return Err(
+                Error::limit("max_expanded_bytes", limits.max_expanded_bytes, expanded)
+                    .in_tensor(name),
+            );
         }
         ordered.push(entry);
     }
@@ -87,22 +96,13 @@ struct Entry<'a> {
     shape: Vec<usize>,
 }
 
-fn entry<'a>(name: &'a str, tensor: &'a Tensor, limits: &Limits) -> Result<Entry<'a>> {
+fn entry<'a>(name: &'a str, tensor: &'a Tensor) -> Result<Entry<'a>> {
     if name == METADATA {
         return Err(Error::unsupported(format!(
             "the safetensors format reserves the name `{METADATA}`; rename the tensor"
         )));
     }
     let (place, dtype) = layout::place(tensor.dtype())?;
-    let stored = tensor.storage().bytes().len();
-    let expanded = tensor.byte_len().saturating_sub(stored) as u64;
-    if expanded > limits.max_expanded_bytes {
-        return Err(Error::limit(
-            "max_expanded_bytes",
-            limits.max_expanded_bytes,
-            expanded,
-        ));
-    }
     Ok(Entry {
         name,
         tensor,

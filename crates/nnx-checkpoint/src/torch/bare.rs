@@ -10,7 +10,7 @@ use super::object::TorchObject;
 use super::opening::Opening;
 use super::place::Place;
 use super::slot::{SlotSource, Slots};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, shown};
 
 /// Reads a bare pickle.
 pub(super) fn read(bytes: &Bytes, opening: &mut Opening) -> Result<TorchObject> {
@@ -31,7 +31,7 @@ pub(super) fn read(bytes: &Bytes, opening: &mut Opening) -> Result<TorchObject> 
             .ok_or_else(|| {
                 Error::malformed(format!(
                     "the pickle refers to storage `{}`, and nothing but the pickle is in the file",
-                    id.key
+                    shown(&id.key)
                 ))
             })
     })?;

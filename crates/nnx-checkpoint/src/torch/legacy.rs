@@ -4,7 +4,7 @@
 //! Five pickles one behind the other (magic number, protocol version, platform, the object, the
 //! storage keys), then each storage: a 64-bit little-endian element count and the elements.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use bytes::Bytes;
 
@@ -15,7 +15,7 @@ use super::place::Place;
 use super::slot::{SlotSource, Slots, StorageId};
 use super::stream::Stream;
 use crate::Dtype;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, shown};
 use crate::pickle::{Graph, Node};
 
 /// The magic number 0x1950a86a20f9469cfc6c as a pickle stores it: two's complement, little-endian.
@@ -67,7 +67,11 @@ pub(super) fn read(
             .remove(&id.key)
             .map(SlotSource::Bytes)
             .ok_or_else(|| {
-                Error::malformed(format!("the file does not hold storage `{}`", id.key)).at(at)
+                Error::malformed(format!(
+                    "the file does not hold storage `{}`",
+                    shown(&id.key)
+                ))
+                .at(at)
             })
     })?;
     Ok(TorchObject::read(graph, slots, place, None, false))
@@ -82,7 +86,11 @@ fn storages(
     at: u64,
 ) -> Result<HashMap<String, Bytes>> {
     let mut ids: HashMap<String, StorageId> = HashMap::new();
+    let mut seen = HashSet::new();
     for (_, pid) in graph.persistent_ids() {
+        if !seen.insert(pid) {
+            continue;
+        }
         let parsed = StorageId::parse(graph, pid).map_err(|error| place.locate(error))?;
         if let Some(id) = parsed {
             // Where references differ in dtype, PyTorch counts in elements of the first.
@@ -100,7 +108,11 @@ fn storages(
     for &key in keys.sequence(keys.root()).ok_or_else(keys_not_a_list)? {
         let key = keys.text(key).ok_or_else(keys_not_a_list)?;
         let id = ids.get(key).ok_or_else(|| {
-            Error::malformed(format!("nothing in the object refers to storage `{key}`")).at(at)
+            Error::malformed(format!(
+                "nothing in the object refers to storage `{}`",
+                shown(key)
+            ))
+            .at(at)
         })?;
         let at = stream.position();
         let byte_len = usize::try_from(stream.i64()?)
@@ -108,7 +120,8 @@ fn storages(
             .and_then(|count| count.checked_mul(id.dtype.map_or(1, Dtype::size)));
         if byte_len != Some(id.byte_len) {
             return Err(Error::malformed(format!(
-                "storage `{key}` takes {} bytes by its persistent id, its own count says {}",
+                "storage `{}` takes {} bytes by its persistent id, its own count says {}",
+                shown(key),
                 id.byte_len,
                 byte_len.map_or_else(|| "an impossible number".to_owned(), |len| len.to_string())
             ))
@@ -118,7 +131,9 @@ fn storages(
             .insert(key.to_owned(), stream.take(id.byte_len)?)
             .is_some()
         {
-            return Err(Error::malformed(format!("storage `{key}` is listed twice")).at(at));
+            return Err(
+                Error::malformed(format!("storage `{}` is listed twice", shown(key))).at(at),
+            );
         }
     }
     Ok(storages)

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::pickle::{Graph, NodeId};
 use crate::{Dtype, Tensor, TensorClass};
 
-mod args;
+pub(super) mod args;
 mod call;
 mod info;
 mod parameter;

@@ -1,6 +1,7 @@
 //! A storage that a pickle refers to, resolved when it is first needed.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
+use std::collections::hash_map::{Entry, HashMap};
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -8,14 +9,14 @@ use bytes::Bytes;
 use indexmap::IndexMap;
 
 use super::place::Place;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, shown};
 use crate::pickle::{Graph, NodeId};
 use crate::zip::ZipArchive;
 use crate::{Dtype, Storage};
 
 mod id;
 
-pub(super) use id::StorageId;
+pub(super) use id::{StorageId, checked_name};
 
 /// A storage by reference: what the persistent ids say of it, and where the bytes are.
 #[derive(Debug)]
@@ -52,7 +53,7 @@ enum ByteOrder {
 }
 
 /// One reference to a storage.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Reference {
     /// Which storage.
     pub(super) slot: usize,
@@ -62,7 +63,7 @@ pub(super) struct Reference {
 }
 
 /// A part of a storage that was a storage of its own in Python.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct View {
     range: Range<usize>,
     storage: OnceLock<Storage>,
@@ -147,7 +148,7 @@ impl Slot {
         if bytes.len() != self.byte_len {
             return Err(Error::malformed(format!(
                 "storage `{}` takes {} bytes by its persistent id, got {}",
-                self.key,
+                shown(&self.key),
                 self.byte_len,
                 bytes.len()
             )));
@@ -169,7 +170,7 @@ impl Slot {
             ByteOrder::Unclear => Err(Error::unsupported(format!(
                 "storage `{}` of a big-endian file is used with numbers of different sizes, so \
                  that its byte order cannot be told",
-                self.key
+                shown(&self.key)
             ))),
         }
     }
@@ -195,9 +196,27 @@ impl Slots {
         mut locate: impl FnMut(&StorageId) -> Result<SlotSource>,
     ) -> Result<Self> {
         let mut slots: IndexMap<String, Slot> = IndexMap::new();
-        let mut by_node = HashMap::new();
+        let mut by_node: HashMap<NodeId, Reference> = HashMap::new();
         let mut views: HashMap<String, (usize, Range<usize>)> = HashMap::new();
+        // The node that each persistent id was first met at: many nodes can share one.
+        let mut first: HashMap<NodeId, NodeId> = HashMap::new();
+        let unequal = |pid, what: String| {
+            let error = Error::malformed(what);
+            place.locate(match graph.offset(pid) {
+                Some(offset) => error.at(offset),
+                None => error,
+            })
+        };
         for (node, pid) in graph.persistent_ids() {
+            match first.entry(pid) {
+                Entry::Vacant(vacant) => vacant.insert(node),
+                Entry::Occupied(known) => {
+                    if let Some(reference) = by_node.get(known.get()).cloned() {
+                        by_node.insert(node, reference);
+                    }
+                    continue;
+                }
+            };
             let parsed = StorageId::parse(graph, pid).map_err(|error| place.locate(error))?;
             let Some(id) = parsed else {
                 continue;
@@ -211,11 +230,18 @@ impl Slots {
                     index
                 }
                 Some((_, _, slot)) => {
-                    return Err(Error::malformed(format!(
-                        "two persistent ids give storage `{}` different forms: {} bytes on `{}` \
-                         and {} bytes on `{}`",
-                        id.key, slot.byte_len, slot.location, id.byte_len, id.location
-                    )));
+                    return Err(unequal(
+                        pid,
+                        format!(
+                            "two persistent ids give storage `{}` different forms: {} bytes on \
+                             `{}` and {} bytes on `{}`",
+                            shown(&id.key),
+                            slot.byte_len,
+                            shown(&slot.location),
+                            id.byte_len,
+                            shown(&id.location)
+                        ),
+                    ));
                 }
                 None => {
                     let source = locate(&id)?;
@@ -227,10 +253,19 @@ impl Slots {
                     .entry(view.key.clone())
                     .or_insert_with(|| (slot, view.range.clone()));
                 if *known != (slot, view.range.clone()) {
-                    return Err(Error::malformed(format!(
-                        "two persistent ids give view `{}` different forms: bytes {:?} and {:?}",
-                        view.key, known.1, view.range
-                    )));
+                    return Err(unequal(
+                        pid,
+                        format!(
+                            "two persistent ids give view `{}` different forms: bytes {} to {} of \
+                             one storage and {} to {} of {} storage",
+                            shown(&view.key),
+                            known.1.start,
+                            known.1.end,
+                            view.range.start,
+                            view.range.end,
+                            if known.0 == slot { "that" } else { "another" }
+                        ),
+                    ));
                 }
             }
             let view = view.map(|view| View {
@@ -242,7 +277,8 @@ impl Slots {
         // PyTorch keeps both under their keys in one table, where the first one wins.
         if let Some(key) = views.keys().find(|&key| slots.contains_key(key)) {
             return Err(Error::malformed(format!(
-                "`{key}` is both a storage and the view of one"
+                "`{}` is both a storage and the view of one",
+                shown(key)
             )));
         }
         Ok(Self {

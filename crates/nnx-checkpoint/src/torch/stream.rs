@@ -38,7 +38,13 @@ impl<'a> Stream<'a> {
     /// An error at a place in these bytes.
     #[cold]
     pub(super) fn error(&self, what: impl Into<String>, at: u64) -> Error {
-        let error = Error::malformed(what).at(at);
+        self.placed(Error::malformed(what), at)
+    }
+
+    /// An error with a place in these bytes.
+    #[cold]
+    pub(super) fn placed(&self, error: Error, at: u64) -> Error {
+        let error = error.at(at);
         match self.entry {
             Some(entry) => error.in_entry(entry),
             None => error,

@@ -18,10 +18,14 @@ use bytes::Bytes;
 use super::object::TorchObject;
 use super::opening::Opening;
 use super::place::Place;
-use super::slot::{SlotSource, Slots};
+use super::rebuild::args::check_dimensions;
+use super::slot::{SlotSource, Slots, checked_name};
 use super::stream::Stream;
 use crate::error::{Error, ErrorKind, Result};
 use crate::pickle::{Call, Graph, Node, NodeId, Object, Text};
+
+/// Characters of a key in decimal: a sign and 19 digits.
+const MAX_DIGITS: usize = 20;
 
 /// Reads a tar container; the storages' bytes are shared, not copied.
 pub(super) fn read(bytes: &Bytes, opening: &mut Opening) -> Result<TorchObject> {
@@ -124,7 +128,10 @@ impl Storages {
             )
         })?;
         let size = match &class {
-            Node::Global { name, .. } => crate::Dtype::from_storage_class(name),
+            Node::Global { module, name } => {
+                checked_name(module, "class").map_err(|error| stream.placed(error, at))?;
+                crate::Dtype::from_storage_class(name)
+            }
             _ => None,
         }
         .ok_or_else(|| {
@@ -145,7 +152,9 @@ impl Storages {
         let id = Id {
             key,
             class,
-            location: location.to_owned(),
+            location: checked_name(location, "location")
+                .map_err(|error| stream.placed(error, at))?
+                .to_owned(),
             count,
             view: None,
         };
@@ -189,6 +198,7 @@ fn read_tensors(bytes: &Bytes, opening: &mut Opening) -> Result<HashMap<i64, Old
         let rank = rank.first_chunk::<4>().copied().unwrap_or_default();
         let rank = usize::try_from(i32::from_le_bytes(rank))
             .map_err(|_| stream.error(format!("tensor `{key}` has a negative rank"), at))?;
+        check_dimensions(rank).map_err(|error| stream.placed(error, at))?;
         let tensor = OldTensor {
             storage,
             sizes: numbers(&mut stream, rank)?,
@@ -230,16 +240,30 @@ fn resolve(
     tensors: &HashMap<i64, OldTensor>,
 ) -> Result<()> {
     let references: Vec<(NodeId, NodeId)> = graph.persistent_ids().collect();
+    // PyTorch makes one object for each key; a key costs a byte of the file wherever it is used.
+    let mut made: HashMap<i64, Node> = HashMap::new();
     for (node, pid) in references {
         // A class, with the source text that it had.
         if let Some(&[class, ..]) = graph.sequence(pid) {
+            let (module, name) = graph.global(class).ok_or_else(|| {
+                Error::malformed(format!(
+                    "a tuple outside the pickle must begin with a class, got {}",
+                    graph.describe(class)
+                ))
+                .in_entry("pickle")
+            })?;
+            for part in [module, name] {
+                checked_name(part, "class").map_err(|error| error.in_entry("pickle"))?;
+            }
             *graph.node_mut(node) = graph.node(class).clone();
             continue;
         }
-        let key = graph
-            .int(pid)
-            .or_else(|| graph.text(pid).and_then(|text| text.parse().ok()));
+        let key = graph.int(pid).or_else(|| {
+            let text = graph.text(pid).filter(|text| text.len() <= MAX_DIGITS)?;
+            text.parse().ok()
+        });
         let resolved = match key {
+            Some(key) if made.contains_key(&key) => made.get(&key).cloned(),
             Some(key) if tensors.contains_key(&key) => tensors
                 .get(&key)
                 .map(|tensor| rebuild(graph, tensor, storages))
@@ -247,7 +271,7 @@ fn resolve(
             Some(key) => storages.ids.get(&key).map(|id| persistent(graph, id)),
             None => None,
         };
-        *graph.node_mut(node) = resolved.ok_or_else(|| {
+        let resolved = resolved.ok_or_else(|| {
             let error = Error::malformed(format!(
                 "the file holds no tensor or storage of the key {}",
                 graph.describe(pid)
@@ -258,6 +282,10 @@ fn resolve(
                 None => error,
             }
         })?;
+        if let Some(key) = key {
+            made.entry(key).or_insert_with(|| resolved.clone());
+        }
+        *graph.node_mut(node) = resolved;
     }
     Ok(())
 }

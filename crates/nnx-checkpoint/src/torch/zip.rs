@@ -11,10 +11,10 @@ use super::opening::Opening;
 use super::place::Place;
 use super::slot::{SlotSource, Slots};
 use super::{nested, script};
-use crate::Format;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, shown, shown_bytes};
 use crate::pickle::Graph;
 use crate::zip::ZipArchive;
+use crate::{Format, Limits};
 
 /// The newest container version that PyTorch's reader takes.
 const MAX_VERSION: u32 = 10;
@@ -24,8 +24,8 @@ const MAX_VERSION: u32 = 10;
 pub(super) fn read(bytes: &Bytes, opening: &mut Opening) -> Result<TorchObject> {
     let archive = ZipArchive::parse(bytes, &opening.limits)?;
     let root = root_folder(&archive, opening)?;
-    check_version(&archive, &root)?;
-    let big_endian = match record(&archive, &format!("{root}/byteorder"))? {
+    check_version(&archive, &root, &opening.limits)?;
+    let big_endian = match record(&archive, &format!("{root}/byteorder"), &opening.limits)? {
         None => false,
         Some(order) => match &*order {
             b"little" => false,
@@ -33,7 +33,7 @@ pub(super) fn read(bytes: &Bytes, opening: &mut Opening) -> Result<TorchObject> 
             other => {
                 return Err(Error::malformed(format!(
                     "the byte order must be `little` or `big`, got `{}`",
-                    other.escape_ascii()
+                    shown_bytes(other)
                 ))
                 .in_entry(&format!("{root}/byteorder")));
             }
@@ -41,10 +41,10 @@ pub(super) fn read(bytes: &Bytes, opening: &mut Opening) -> Result<TorchObject> 
     };
 
     let name = format!("{root}/data.pkl");
-    let program = record(&archive, &name)?
+    let program = record(&archive, &name, &opening.limits)?
         .ok_or_else(|| Error::malformed("the archive has no such entry").in_entry(&name))?;
     let mut graph = opening.entry(&program, &name)?;
-    if let Some(constants) = record(&archive, &format!("{root}/constants.pkl"))? {
+    if let Some(constants) = record(&archive, &format!("{root}/constants.pkl"), &opening.limits)? {
         opening.format = Format::TorchScript;
         script::add_constants(&mut graph, &constants, &root, opening)?;
     }
@@ -78,13 +78,16 @@ fn slots(
             None => format!("{root}/data/{}", id.key),
         };
         let entry = archive.entry(&name).ok_or_else(|| {
-            Error::malformed(format!("the archive has no record of storage `{}`", id.key))
-                .in_entry(&name)
+            Error::malformed(format!(
+                "the archive has no record of storage `{}`",
+                shown(&id.key)
+            ))
+            .in_entry(&name)
         })?;
         if entry.size() != id.byte_len as u64 {
             return Err(Error::malformed(format!(
                 "storage `{}` takes {} bytes by its persistent id, the record holds {}",
-                id.key,
+                shown(&id.key),
                 id.byte_len,
                 entry.size()
             ))
@@ -110,8 +113,10 @@ fn root_folder(archive: &ZipArchive, opening: &mut Opening) -> Result<String> {
     let root = roots.next().ok_or_else(|| foreign::error(archive))?;
     if let Some(other) = roots.next() {
         return Err(Error::malformed(format!(
-            "two folders hold a `data.pkl`, `{root}` and `{other}`; which one counts is a matter of \
-             the reader"
+            "two folders hold a `data.pkl`, `{}` and `{}`; which one counts is a matter of the \
+             reader",
+            shown(root),
+            shown(other)
         )));
     }
     if foreign::is_package(archive) {
@@ -120,18 +125,19 @@ fn root_folder(archive: &ZipArchive, opening: &mut Opening) -> Result<String> {
     if first.name().split_once('/').map(|(folder, _)| folder) != Some(root) {
         opening.notes.push(format!(
             "the archive's first entry is `{}`, from which PyTorch would take another root folder \
-             than `{root}`",
-            first.name()
+             than `{}`",
+            shown(first.name()),
+            shown(root)
         ));
     }
     Ok(root.to_owned())
 }
 
 /// Checks the container version, which PyTorch requires.
-fn check_version(archive: &ZipArchive, root: &str) -> Result<()> {
+fn check_version(archive: &ZipArchive, root: &str, limits: &Limits) -> Result<()> {
     // TorchScript archives and very old files keep it under the second name.
     for name in [format!("{root}/version"), format!("{root}/.data/version")] {
-        let Some(text) = record(archive, &name)? else {
+        let Some(text) = record(archive, &name, limits)? else {
             continue;
         };
         let version = std::str::from_utf8(&text)
@@ -145,7 +151,7 @@ fn check_version(archive: &ZipArchive, root: &str) -> Result<()> {
             .in_entry(&name)),
             None => Err(Error::malformed(format!(
                 "the container version must be a number, got `{}`",
-                text.escape_ascii()
+                shown_bytes(&text)
             ))
             .in_entry(&name)),
         };
@@ -156,10 +162,15 @@ fn check_version(archive: &ZipArchive, root: &str) -> Result<()> {
     .in_entry(&format!("{root}/version")))
 }
 
-/// The bytes of a record, if there is one of that name.
-fn record(archive: &ZipArchive, name: &str) -> Result<Option<Bytes>> {
-    archive
-        .entry(name)
-        .map(|entry| archive.data(entry))
-        .transpose()
+/// The bytes of a record that is no storage, if there is one of that name. None takes more than a
+/// pickle may, which is checked before it is inflated.
+fn record(archive: &ZipArchive, name: &str, limits: &Limits) -> Result<Option<Bytes>> {
+    let Some(entry) = archive.entry(name) else {
+        return Ok(None);
+    };
+    let (limit, size) = (limits.max_pickle_bytes, entry.size());
+    if size > limit {
+        return Err(Error::limit("max_pickle_bytes", limit, size).in_entry(name));
+    }
+    archive.data(entry).map(Some)
 }

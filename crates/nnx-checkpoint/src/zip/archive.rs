@@ -22,7 +22,6 @@ use crate::error::{Error, Result};
 /// contradicts the central directory.
 pub struct ZipArchive {
     bytes: Bytes,
-    limits: Limits,
     entries: Vec<ZipEntry>,
     index: HashMap<Arc<str>, usize>,
 }
@@ -34,7 +33,8 @@ impl ZipArchive {
     /// When there is no end record or more than one, the archive does not fill the file from its
     /// first byte to its last, a number reaches outside the file, an entry's name is not UTF-8 or
     /// stands there twice, entries overlap, the archive is split, or it has more than
-    /// [`Limits::max_zip_entries`] entries.
+    /// [`Limits::max_zip_entries`] entries or its deflated ones state more bytes together than
+    /// [`Limits::max_inflated_bytes`].
     pub fn parse(bytes: &Bytes, limits: &Limits) -> Result<Self> {
         let directory = end::find(bytes)?;
         let entries = central::read(bytes, directory, limits)?;
@@ -49,7 +49,6 @@ impl ZipArchive {
         }
         Ok(Self {
             bytes: bytes.clone(),
-            limits: *limits,
             entries,
             index,
         })
@@ -72,7 +71,7 @@ impl ZipArchive {
     /// # Errors
     /// When the local header contradicts the central directory, the content reaches into the next
     /// entry, is encrypted or compressed by a method other than deflate, does not inflate to the
-    /// size stated or within [`Limits::max_inflated_bytes`], or does not have its checksum.
+    /// size stated, or does not have its checksum.
     pub fn data(&self, entry: &ZipEntry) -> Result<Bytes> {
         let data = self.data_unverified(entry)?;
         verify(entry, &data).map_err(|error| error.in_entry(&entry.name))?;
@@ -103,7 +102,7 @@ impl ZipArchive {
                 "a stored entry takes {} bytes but states {}",
                 entry.compressed, entry.size
             ))),
-            DEFLATED => inflate(&content, entry.size, &self.limits).map(Bytes::from),
+            DEFLATED => inflate(&content, entry.size).map(Bytes::from),
             method => Err(Error::unsupported(format!(
                 "compression method {method} ({}) is not supported, only stored and deflated \
                  entries are",
@@ -131,7 +130,6 @@ impl fmt::Debug for ZipArchive {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ZipArchive")
             .field("len", &self.bytes.len())
-            .field("limits", &self.limits)
             .field("entries", &self.entries)
             .finish_non_exhaustive()
     }

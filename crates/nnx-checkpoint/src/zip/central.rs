@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::end::Directory;
-use super::entry::ZipEntry;
+use super::entry::{DEFLATED, ZipEntry};
 use super::fields::{
     CENTRAL, CENTRAL_BYTES, Fields, LOCAL_BYTES, SATURATED, SATURATED_16, extra_64,
 };
 use crate::Limits;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, shown_bytes};
 
 /// Reads all entries. No byte outside the directory is touched.
 pub(super) fn read(bytes: &[u8], directory: Directory, limits: &Limits) -> Result<Vec<ZipEntry>> {
@@ -44,6 +44,7 @@ pub(super) fn read(bytes: &[u8], directory: Directory, limits: &Limits) -> Resul
         .at(fields.position()));
     }
     bound(&mut entries, directory.start)?;
+    check_inflated(&entries, limits)?;
     Ok(entries)
 }
 
@@ -67,7 +68,7 @@ fn header(fields: &mut Fields<'_>) -> Result<ZipEntry> {
     let Ok(name) = str::from_utf8(name) else {
         return Err(Error::malformed(format!(
             "expected an entry name in UTF-8, found `{}`",
-            name.escape_ascii()
+            shown_bytes(name)
         ))
         .at(at));
     };
@@ -112,6 +113,22 @@ fn header(fields: &mut Fields<'_>) -> Result<ZipEntry> {
         );
     }
     Ok(entry)
+}
+
+/// Checks what all deflated entries state together: each may inflate to that and no more.
+fn check_inflated(entries: &[ZipEntry], limits: &Limits) -> Result<()> {
+    let inflated = entries
+        .iter()
+        .filter(|entry| entry.method == DEFLATED)
+        .fold(0u64, |sum, entry| sum.saturating_add(entry.size));
+    if inflated > limits.max_inflated_bytes {
+        return Err(Error::limit(
+            "max_inflated_bytes",
+            limits.max_inflated_bytes,
+            inflated,
+        ));
+    }
+    Ok(())
 }
 
 /// Checks that the entries lie one behind the other, from the file's first byte to the central

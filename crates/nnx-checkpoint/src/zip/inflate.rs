@@ -2,7 +2,6 @@
 
 use flate2::{Decompress, FlushDecompress, Status};
 
-use crate::Limits;
 use crate::error::{Error, Result};
 
 /// The most that deflate can make of one byte: 258 bytes from two bits.
@@ -12,14 +11,7 @@ const STEPS: (usize, usize) = (64 << 10, 64 << 20);
 
 /// Inflates a raw deflate stream that must give exactly `size` bytes and end with its input.
 /// Memory grows with what comes out, never with what is stated.
-pub(super) fn inflate(deflated: &[u8], size: u64, limits: &Limits) -> Result<Vec<u8>> {
-    if size > limits.max_inflated_bytes {
-        return Err(Error::limit(
-            "max_inflated_bytes",
-            limits.max_inflated_bytes,
-            size,
-        ));
-    }
+pub(super) fn inflate(deflated: &[u8], size: u64) -> Result<Vec<u8>> {
     if size.div_ceil(MAX_RATIO) > deflated.len() as u64 {
         return Err(Error::malformed(format!(
             "{} deflated bytes cannot give the {size} that are stated",

@@ -6,7 +6,7 @@ use super::entry::ZipEntry;
 use super::fields::{
     DEFERRED, ENCRYPTED, Fields, LOCAL, MASKED, SATURATED, STRONGLY_ENCRYPTED, extra_64,
 };
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, shown, shown_bytes};
 
 /// Where the content of an entry is in the archive. Errors count from the local header.
 ///
@@ -40,8 +40,8 @@ pub(super) fn content(bytes: &[u8], entry: &ZipEntry) -> Result<Range<usize>> {
     if name != entry.name.as_bytes() {
         return Err(Error::malformed(format!(
             "the local header has the name `{}`, the central directory `{}`",
-            name.escape_ascii(),
-            entry.name
+            shown_bytes(name),
+            shown(&entry.name)
         )));
     }
     let mut numbers = if compressed == SATURATED || size == SATURATED {

@@ -1,9 +1,7 @@
 //! Objects in words, for messages to people.
 
 use super::{Call, Graph, Node, NodeId};
-
-/// How many characters of a text a description shows.
-const SHOWN_CHARS: usize = 40;
+use crate::error::shown;
 
 impl Graph {
     /// A short phrase for what an object is, such as ``a dict of 6 items``, ``the integer `5` `` or
@@ -85,21 +83,4 @@ impl Graph {
 fn count(number: usize, what: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} {what}{plural}")
-}
-
-/// The start of a text with control characters escaped, so that a message stays one line.
-fn shown(text: &str) -> String {
-    let mut out = String::new();
-    for (index, character) in text.chars().enumerate() {
-        if index == SHOWN_CHARS {
-            out.push('…');
-            break;
-        }
-        if character.is_control() {
-            out.extend(character.escape_default());
-        } else {
-            out.push(character);
-        }
-    }
-    out
 }

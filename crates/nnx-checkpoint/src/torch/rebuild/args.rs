@@ -1,7 +1,7 @@
 //! Arguments of rebuild calls.
 
 use crate::Dtype;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, shown};
 use crate::pickle::{Call, Graph, Node, NodeId};
 
 /// An offset, a size or a stride.
@@ -17,9 +17,23 @@ pub(super) fn count(graph: &Graph, id: NodeId) -> Result<usize> {
         })
 }
 
+/// Dimensions that a tensor may have. PyTorch's own operators stop at 64; many tensors can share one
+/// shape in the file, and each would get a copy of it.
+pub(in crate::torch) const MAX_RANK: usize = 128;
+
+/// Refuses a tensor of more than [`MAX_RANK`] dimensions.
+pub(in crate::torch) fn check_dimensions(rank: usize) -> Result<()> {
+    if rank <= MAX_RANK {
+        return Ok(());
+    }
+    Err(Error::unsupported(format!(
+        "a tensor of {rank} dimensions is not read, only those of up to {MAX_RANK} are"
+    )))
+}
+
 /// Sizes or strides: a tuple, or a `torch.Size` of one.
 pub(super) fn counts(graph: &Graph, id: NodeId) -> Result<Vec<usize>> {
-    graph
+    let members = graph
         .sequence(id)
         .or_else(|| size_members(graph, id))
         .ok_or_else(|| {
@@ -27,10 +41,9 @@ pub(super) fn counts(graph: &Graph, id: NodeId) -> Result<Vec<usize>> {
                 "sizes and strides must be tuples, got {}",
                 graph.describe(id)
             ))
-        })?
-        .iter()
-        .map(|&id| count(graph, id))
-        .collect()
+        })?;
+    check_dimensions(members.len())?;
+    members.iter().map(|&id| count(graph, id)).collect()
 }
 
 /// The members of a `torch.Size`.
@@ -60,11 +73,54 @@ pub(super) fn boolean(graph: &Graph, id: NodeId, what: &str) -> Result<bool> {
     })
 }
 
+/// The backward hooks of a tensor, of which there must be none: they are code.
+pub(super) fn no_hooks(graph: &Graph, id: NodeId) -> Result<()> {
+    let is_none = match graph.node(id) {
+        Node::None => true,
+        Node::Dict(pairs) => pairs.is_empty(),
+        Node::List(items) => items.is_empty(),
+        Node::Tuple(items) => items.is_empty(),
+        Node::Object(object) => {
+            object.items.is_empty()
+                && object.pairs.is_empty()
+                && is_empty_ordered_dict(graph, &object.call)
+        }
+        _ => false,
+    };
+    if is_none && graph.changes(id).is_empty() {
+        return Ok(());
+    }
+    Err(Error::unsupported(format!(
+        "a tensor with backward hooks is not read, because they are code; they are {}",
+        graph.describe(id)
+    )))
+}
+
+/// Whether a call makes an `OrderedDict` of nothing.
+fn is_empty_ordered_dict(graph: &Graph, call: &Call) -> bool {
+    let (Call::Reduce {
+        callable: class,
+        args,
+    }
+    | Call::New { class, args }) = *call
+    else {
+        return false;
+    };
+    graph.global(class) == Some(("collections", "OrderedDict"))
+        && graph.sequence(args).is_some_and(|args| {
+            args.iter().all(|&arg| {
+                graph.sequence(arg).is_some_and(<[NodeId]>::is_empty)
+                    && graph.changes(arg).is_empty()
+            })
+        })
+}
+
 /// A dtype, such as `torch.float32`.
 pub(super) fn dtype(graph: &Graph, id: NodeId) -> Result<Dtype> {
     match graph.global(id) {
-        Some(("torch", name)) => Dtype::from_name(name)
-            .ok_or_else(|| Error::unsupported(format!("`torch.{name}` is no dtype known here"))),
+        Some(("torch", name)) => Dtype::from_name(name).ok_or_else(|| {
+            Error::unsupported(format!("`torch.{}` is no dtype known here", shown(name)))
+        }),
         _ => Err(Error::malformed(format!(
             "a tensor's dtype must be a dtype of `torch`, got {}",
             graph.describe(id)

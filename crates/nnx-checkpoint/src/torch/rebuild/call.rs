@@ -1,6 +1,6 @@
 //! Recognising the calls that make tensors.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, shown};
 use crate::pickle::{Call, Graph, NodeId, Object};
 
 /// A call that makes a tensor.
@@ -100,7 +100,8 @@ impl<'a> RebuildCall<'a> {
 fn function(module: &str, name: &str) -> Option<Result<Function>> {
     let unsupported = |why: &str| {
         Some(Err(Error::unsupported(format!(
-            "tensors that `{module}.{name}` makes are not read: {why}"
+            "tensors that `{module}.{}` makes are not read: {why}",
+            shown(name)
         ))))
     };
     let function = match (module, name) {

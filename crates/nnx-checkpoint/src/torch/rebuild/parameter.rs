@@ -1,5 +1,6 @@
 //! Parameters, and what PyTorch before 0.4 pickled by constructor.
 
+use super::args::no_hooks;
 use super::call::Constructed;
 use super::{TensorInfo, deeper};
 use crate::TensorClass;
@@ -14,7 +15,7 @@ impl TorchObject {
         nesting: usize,
     ) -> Result<Option<TensorInfo>> {
         match *args {
-            [data, grad, _] => self.parameter(data, grad, nesting).map(Some),
+            [data, grad, hooks] => self.parameter(data, grad, hooks, nesting).map(Some),
             _ => Ok(None),
         }
     }
@@ -24,15 +25,22 @@ impl TorchObject {
         args: &[NodeId],
         nesting: usize,
     ) -> Result<Option<TensorInfo>> {
-        let &[data, grad, _, state] = args else {
+        let &[data, grad, hooks, state] = args else {
             return Ok(None);
         };
-        let info = self.parameter(data, grad, nesting)?;
+        let info = self.parameter(data, grad, hooks, nesting)?;
         self.with_attributes(info, state).map(Some)
     }
 
     /// `torch.nn.Parameter(data, requires_grad)`; of a subclass it keeps the class.
-    fn parameter(&self, data: NodeId, grad: NodeId, nesting: usize) -> Result<TensorInfo> {
+    fn parameter(
+        &self,
+        data: NodeId,
+        grad: NodeId,
+        hooks: NodeId,
+        nesting: usize,
+    ) -> Result<TensorInfo> {
+        no_hooks(self.graph(), hooks)?;
         let info = self.argument(data, "the data of a parameter", nesting)?;
         let class = match info.class {
             TensorClass::Subclass => TensorClass::Subclass,
@@ -67,8 +75,12 @@ impl TorchObject {
         };
         if let Some(id) = state {
             match *graph.sequence(id).ok_or_else(|| wrong_state(id))? {
-                [requires_grad, _, _] => grad = Some(requires_grad),
-                [replaced, _, _, requires_grad, _] => {
+                [requires_grad, _, hooks] => {
+                    no_hooks(graph, hooks)?;
+                    grad = Some(requires_grad);
+                }
+                [replaced, _, hooks, requires_grad, _] => {
+                    no_hooks(graph, hooks)?;
                     data = Some(replaced);
                     grad = Some(requires_grad);
                 }

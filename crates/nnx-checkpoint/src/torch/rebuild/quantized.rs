@@ -1,19 +1,20 @@
 //! Quantised tensors.
 
-use super::args::{boolean, count, counts};
+use super::args::{boolean, count, counts, no_hooks};
 use super::strided::check_rank;
 use super::{Layout, QuantizerInfo, TensorInfo, plain};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, shown};
 use crate::pickle::{Graph, Node, NodeId};
 use crate::torch::TorchObject;
 use crate::{Dtype, Quantizer, Tensor};
 
 impl TorchObject {
     pub(super) fn rebuild_quantized(&self, args: &[NodeId]) -> Result<Option<TensorInfo>> {
-        let &[storage, offset, size, stride, quantizer, grad, _] = args else {
+        let &[storage, offset, size, stride, quantizer, grad, hooks] = args else {
             return Ok(None);
         };
         let graph = self.graph();
+        no_hooks(graph, hooks)?;
         let dtype = self.storage_dtype(storage)?;
         if !dtype.is_quantized() {
             return Err(Error::malformed(format!(
@@ -169,7 +170,8 @@ fn quantizer_info(graph: &Graph, id: NodeId, shape: &[usize]) -> Result<Quantize
             })
         }
         (Some(("torch", name)), _) => Err(Error::unsupported(format!(
-            "tensors quantised by the scheme `torch.{name}` are not read"
+            "tensors quantised by the scheme `torch.{}` are not read",
+            shown(name)
         ))),
         _ => Err(unfit()),
     }

@@ -2,7 +2,7 @@
 
 use super::args::{boolean, counts};
 use super::{Layout, SparseKind, TensorInfo, plain};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, shown};
 use crate::pickle::{Call, NodeId};
 use crate::torch::TorchObject;
 
@@ -116,7 +116,10 @@ impl TorchObject {
             .ok_or_else(|| {
                 Error::unsupported(format!(
                     "a sparse tensor whose layout is {} is not read",
-                    name.map_or_else(|| graph.describe(layout), |name| format!("`{name}`"))
+                    name.map_or_else(
+                        || graph.describe(layout),
+                        |name| format!("`{}`", shown(name))
+                    )
                 ))
             })
     }

@@ -1,6 +1,6 @@
 //! Views of storages.
 
-use super::args::{boolean, count, counts, dtype, lazy_bits};
+use super::args::{boolean, count, counts, dtype, lazy_bits, no_hooks};
 use super::{Layout, TensorInfo, plain};
 use crate::error::{Error, Result};
 use crate::pickle::NodeId;
@@ -19,24 +19,36 @@ impl TorchObject {
     }
 
     pub(super) fn rebuild_tensor_v2(&self, args: &[NodeId]) -> Result<Option<TensorInfo>> {
-        let &[storage, offset, size, stride, grad, _, ref rest @ ..] = args else {
+        let &[storage, offset, size, stride, grad, hooks, ref rest @ ..] = args else {
             return Ok(None);
         };
         if rest.len() > 1 {
             return Ok(None);
         }
+        no_hooks(self.graph(), hooks)?;
         let dtype = self.storage_dtype(storage)?;
         let info = self.strided(storage, dtype, [offset, size, stride], rest.first())?;
         self.with_grad(info, grad).map(Some)
     }
 
     pub(super) fn rebuild_tensor_v3(&self, args: &[NodeId]) -> Result<Option<TensorInfo>> {
-        let &[storage, offset, size, stride, grad, _, of, ref rest @ ..] = args else {
+        let &[
+            storage,
+            offset,
+            size,
+            stride,
+            grad,
+            hooks,
+            of,
+            ref rest @ ..,
+        ] = args
+        else {
             return Ok(None);
         };
         if rest.len() > 1 {
             return Ok(None);
         }
+        no_hooks(self.graph(), hooks)?;
         let dtype = dtype(self.graph(), of)?;
         let info = self.strided(storage, dtype, [offset, size, stride], rest.first())?;
         self.with_grad(info, grad).map(Some)

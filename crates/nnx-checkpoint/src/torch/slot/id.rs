@@ -3,11 +3,15 @@
 use std::ops::Range;
 
 use crate::Dtype;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, shown};
 use crate::pickle::{Graph, Node, NodeId};
 
 /// Modules that have had the typed storage classes: one for each device, in old files.
 const TYPED_MODULES: &[&str] = &["torch", "torch.cuda", "torch.hpu"];
+
+/// Bytes that a key or a location may have. PyTorch's keys are numbers and its locations names of
+/// devices; many persistent ids can share one text, and each would get a copy of it.
+const MAX_NAME_BYTES: usize = 255;
 
 /// The five or six members of a storage's persistent id:
 /// `('storage', class, key, location, count[, view])`.
@@ -73,20 +77,26 @@ impl StorageId {
                 .and_then(|count| usize::try_from(count).ok())
                 .and_then(|count| count.checked_mul(size))
         };
-        let text = |id: NodeId| graph.text(id).map(str::to_owned);
+        let name = |id: NodeId, what: &str| match graph.text(id) {
+            None => Err(malformed(&format!("no text as {what}"))),
+            Some(text) => checked_name(text, what).map(str::to_owned),
+        };
         let byte_len = bytes(count).ok_or_else(|| malformed("no valid count"))?;
         let view = match view {
             Some(view) if *graph.node(view) != Node::None => {
                 let view = match graph.sequence(view) {
-                    Some(&[key, start, len]) => text(key).zip(bytes(start).zip(bytes(len))),
+                    Some(&[key, start, len]) => bytes(start)
+                        .zip(bytes(len))
+                        .map(|(start, len)| (key, start, len)),
                     _ => None,
                 };
-                let (key, (start, len)) = view.ok_or_else(|| malformed("no valid view"))?;
+                let (key, start, len) = view.ok_or_else(|| malformed("no valid view"))?;
+                let key = name(key, "view's key")?;
                 let end = start.checked_add(len).filter(|&end| end <= byte_len);
                 let end = end.ok_or_else(|| {
                     Error::malformed(format!(
-                        "view `{key}` takes {len} bytes from byte {start} of a storage of \
-                         {byte_len}"
+                        "view `{}` takes {len} bytes from byte {start} of a storage of {byte_len}",
+                        shown(&key)
                     ))
                 })?;
                 Some(StorageView {
@@ -97,13 +107,28 @@ impl StorageId {
             _ => None,
         };
         Ok(Some(Self {
-            key: text(key).ok_or_else(|| malformed("no text as key"))?,
+            key: name(key, "key")?,
             dtype,
-            location: text(location).ok_or_else(|| malformed("no text as location"))?,
+            location: name(location, "location")?,
             byte_len,
             view,
         }))
     }
+}
+
+/// A key or location of a length that PyTorch's have.
+///
+/// # Errors
+/// When it is longer.
+pub(in crate::torch) fn checked_name<'a>(text: &'a str, what: &str) -> Result<&'a str> {
+    if text.len() <= MAX_NAME_BYTES {
+        return Ok(text);
+    }
+    Err(Error::malformed(format!(
+        "the {what} of a storage must have at most {MAX_NAME_BYTES} bytes, got {}: `{}`",
+        text.len(),
+        shown(text)
+    )))
 }
 
 /// The dtype that a storage class stands for; none for `UntypedStorage`.
@@ -120,5 +145,11 @@ fn storage_class(graph: &Graph, class: NodeId) -> Result<Option<Dtype>> {
         _ => None,
     }
     .map(Some)
-    .ok_or_else(|| Error::unsupported(format!("`{module}.{name}` is no storage class known here")))
+    .ok_or_else(|| {
+        Error::unsupported(format!(
+            "`{}.{}` is no storage class known here",
+            shown(module),
+            shown(name)
+        ))
+    })
 }

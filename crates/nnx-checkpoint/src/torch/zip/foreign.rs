@@ -1,6 +1,6 @@
 //! Zip archives that are no checkpoint, by what they hold.
 
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, shown};
 use crate::zip::ZipArchive;
 
 /// The folder that macOS adds to what it packs.
@@ -40,7 +40,7 @@ pub(super) fn error(archive: &ZipArchive) -> Error {
         return Error::malformed(format!(
             "the archive has no `data.pkl` in a folder at its top, only `{}`, which PyTorch does \
              not write",
-            entry.name()
+            shown(entry.name())
         ));
     } else {
         (
