@@ -12,6 +12,8 @@ use crate::torch::place::Place;
 use crate::torch::slot::{SlotSource, Slots};
 use crate::{Dtype, TensorClass};
 
+mod hooks;
+
 /// A graph in the making.
 struct Made(Graph);
 
@@ -367,50 +369,6 @@ fn what_a_pickle_does_to_a_tensor_later_is_not_overlooked() {
     let args = vec![data, made.bool(true), made.ints(&[]), state];
     let parameter = made.utils("_rebuild_parameter_with_state", args);
     refused(made, parameter, "whose `data` the pickle sets");
-}
-
-#[test]
-fn backward_hooks_are_refused_wherever_a_tensor_has_them() {
-    /// Hooks as `{0: hook}`, or none as PyTorch writes it.
-    fn hooks(made: &mut Made, any: bool) -> NodeId {
-        let id = made.call("collections", "OrderedDict", Vec::new());
-        let (key, hook) = (made.int(0), made.global("my.module", "hook"));
-        if let Node::Object(object) = made.0.node_mut(id)
-            && any
-        {
-            object.pairs.push((key, hook));
-        }
-        id
-    }
-    for any in [false, true] {
-        let mut made = Made::new();
-        let hooks = hooks(&mut made, any);
-        let storage = made.storage(FLOAT, "0", 6, None);
-        let mut args = vec![
-            storage,
-            made.int(0),
-            made.ints(&[6]),
-            made.ints(&[1]),
-            made.bool(false),
-            hooks,
-        ];
-        let v2 = made.utils("_rebuild_tensor_v2", args.clone());
-        args.push(made.global("torch", "float32"));
-        let v3 = made.utils("_rebuild_tensor_v3", args);
-        let data = made.vector();
-        let args = vec![data, made.bool(true), hooks];
-        let parameter = made.utils("_rebuild_parameter", args);
-        let object = made.opened();
-        for id in [v2, v3, parameter] {
-            match object.tensor(id) {
-                Ok(tensor) => assert!(tensor.is_some() && !any),
-                Err(error) => {
-                    let message = error.to_string();
-                    assert!(any && message.contains("backward hooks"), "{message}");
-                }
-            }
-        }
-    }
 }
 
 #[test]
