@@ -19,6 +19,9 @@ mod tar;
 mod write;
 mod zip;
 
+#[cfg(test)]
+mod tests;
+
 pub use builder::TorchBuilder;
 pub use object::{PickledObject, StorageInfo, TorchObject};
 pub(crate) use opening::Opening;

@@ -392,6 +392,17 @@ fn what_the_format_cannot_hold_is_refused_before_a_byte_is_written() {
     let bomb = Tensor::view(good.storage().clone(), Dtype::UInt8, 0, &[1 << 40], &[0]).unwrap();
     refuse(&[("a", &good), ("b", &bomb)], &limits, "max_expanded_bytes");
 
+    // Each is within the limit, both together are not.
+    let wide = Tensor::view(good.storage().clone(), Dtype::UInt8, 0, &[61], &[0]).unwrap();
+    let both = [("a", &wide), ("b", &wide)];
+    let exact = limits.max_expanded_bytes(120);
+    assert!(write_within(&mut Vec::new(), &both, None, &exact).is_ok());
+    refuse(
+        &both,
+        &limits.max_expanded_bytes(119),
+        "the limit `max_expanded_bytes` allows 119, the file asks for 120 or more",
+    );
+
     let file = written(&[("a", &good)], None).unwrap();
     let header = u64::from_le_bytes(file[..8].try_into().unwrap());
     let tight = limits.max_header_bytes(header);

@@ -456,6 +456,27 @@ fn limits_hold_at_their_value_and_break_below() {
             found: 1_000
         }
     ));
+
+    // The limit holds for all deflated entries together, before one is inflated.
+    let file = archive(
+        &[
+            Entry::deflated("r/a", &content, 1_000),
+            Entry::deflated("r/b", &content, 1_000),
+            Entry::stored("r/c", b"more"),
+        ],
+        b"",
+    );
+    assert!(read(&file, &Limits::default().max_inflated_bytes(2_000)).is_ok());
+    let limits = Limits::default().max_inflated_bytes(1_999);
+    let error = ZipArchive::parse(&Bytes::from(file), &limits).unwrap_err();
+    assert!(matches!(
+        error.kind(),
+        ErrorKind::Limit {
+            limit: "max_inflated_bytes",
+            allowed: 1_999,
+            found: 2_000
+        }
+    ));
 }
 
 #[test]

@@ -12,6 +12,8 @@ use crate::torch::place::Place;
 use crate::torch::slot::{SlotSource, Slots};
 use crate::{Dtype, TensorClass};
 
+mod hooks;
+
 /// A graph in the making.
 struct Made(Graph);
 
