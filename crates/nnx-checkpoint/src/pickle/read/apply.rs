@@ -215,7 +215,11 @@ impl Reader<'_> {
             let &[first, state] = &**members else {
                 return None;
             };
-            let setter = (first == target && self.is_last(popped)).then_some(callable)?;
+            // A call that contains itself is dropped as well, but its arguments are older: they were
+            // fetched from the memo.
+            let fresh = args.index().saturating_add(1) == popped.index();
+            let is_setter = first == target && fresh && self.is_last(popped);
+            let setter = is_setter.then_some(callable)?;
             self.graph.object(target)?;
             Some((target, Change::Call { setter, state }))
         })();
