@@ -2,10 +2,17 @@
 
 /// Bytes that a message shows of a text within it.
 const TEXT_BYTES: usize = 64;
+/// Bytes that are shown of a whole phrase.
+const PHRASE_BYTES: usize = 600;
 
 /// The start of a text from a file, for a message.
 pub(crate) fn shown(text: &str) -> String {
     shorten(text, TEXT_BYTES)
+}
+
+/// The start of a phrase that holds texts from a file, on one line.
+pub(crate) fn one_line(phrase: &str) -> String {
+    shorten(phrase, PHRASE_BYTES)
 }
 
 /// The start of bytes from a file that should be a text, for a message.

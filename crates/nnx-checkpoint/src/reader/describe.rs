@@ -1,10 +1,15 @@
 //! Values that are no tensors, in words.
 
+use crate::error::one_line;
 use crate::pickle::{Call, Graph, Node, NodeId};
 use crate::torch::TorchObject;
 
-/// A short phrase for a value.
+/// A short phrase for a value, on one line whatever the names in it hold.
 pub(super) fn describe(object: &TorchObject, id: NodeId) -> String {
+    one_line(&in_words(object, id))
+}
+
+fn in_words(object: &TorchObject, id: NodeId) -> String {
     let graph = object.graph();
     if let Some(info) = object.storage_info(id) {
         return format!("a storage of {} bytes", info.range.len());
