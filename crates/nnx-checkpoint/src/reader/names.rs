@@ -45,7 +45,7 @@ pub(super) fn list(
 ) -> Result<Listing> {
     let graph = object.graph();
     let roots: Vec<NodeId> = std::iter::once(graph.root()).chain(constants).collect();
-    let survey = Survey::of(object, &roots);
+    let survey = Survey::of(object, &roots, limits)?;
     let mut walk = Walk {
         object,
         limits,

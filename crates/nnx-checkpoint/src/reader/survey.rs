@@ -3,6 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use super::view::{self, Child};
+use crate::Limits;
+use crate::error::{Error, Result};
 use crate::pickle::{Graph, Node, NodeId};
 use crate::torch::{TensorInfo, TorchObject};
 
@@ -49,7 +51,12 @@ impl TensorNode {
 
 impl Survey {
     /// Looks at everything below the roots, each object once.
-    pub(super) fn of(object: &TorchObject, roots: &[NodeId]) -> Self {
+    ///
+    /// # Errors
+    /// When the keys and attribute names met take more than [`Limits::max_name_bytes`]: a pickle may
+    /// share one long text among many.
+    pub(super) fn of(object: &TorchObject, roots: &[NodeId], limits: &Limits) -> Result<Self> {
+        let mut key_bytes: u64 = 0;
         let graph = object.graph();
         let mut survey = Self {
             children: HashMap::new(),
@@ -74,6 +81,13 @@ impl Survey {
             if children.is_empty() {
                 continue;
             }
+            for child in &children {
+                key_bytes = key_bytes.saturating_add(child.key.len() as u64);
+            }
+            if key_bytes > limits.max_name_bytes {
+                let allowed = limits.max_name_bytes;
+                return Err(Error::limit("max_name_bytes", allowed, key_bytes));
+            }
             for child in &mut children {
                 child.id = view::unwrapped(graph, child.id);
                 // What has nothing below it and is no tensor leads to none.
@@ -96,7 +110,7 @@ impl Survey {
                 }
             }
         }
-        survey
+        Ok(survey)
     }
 
     fn mark(&self, id: NodeId) -> Mark {
