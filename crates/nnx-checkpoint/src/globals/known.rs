@@ -15,7 +15,7 @@ pub(super) fn is_known(module: &str, name: &str) -> bool {
         "torch.cuda" => Dtype::from_storage_class(name).is_some(),
         "torch._utils" => name.starts_with("_rebuild_"),
         "numpy" => NUMPY.contains(&name),
-        "datetime" | "pathlib" | "numpy.dtypes" => is_class(name),
+        "numpy.dtypes" => is_class(name) && name.ends_with("DType"),
         _ => {
             NAMES
                 .iter()
@@ -30,9 +30,10 @@ pub(super) fn is_known(module: &str, name: &str) -> bool {
     }
 }
 
-/// Whether the name is that of a class, by Python's custom, and not of something within one.
+/// Whether the name is that of a class, by Python's custom: a function, or a module that a module
+/// imports (`pathlib.os`), begins with a small letter, and what lies within something has a dot.
 fn is_class(name: &str) -> bool {
-    (name.starts_with(|first: char| first.is_ascii_uppercase()) || !name.starts_with('_'))
+    name.starts_with(|first: char| first.is_ascii_uppercase())
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
@@ -91,6 +92,8 @@ const MULTIARRAY: &[&str] = &["_reconstruct", "scalar"];
 
 #[rustfmt::skip]
 const NAMES: &[(&str, &[&str])] = &[
+    ("datetime", &["date", "datetime", "time", "timedelta", "timezone", "tzinfo"]),
+    ("pathlib", &["Path", "PosixPath", "PurePath", "PurePosixPath", "PureWindowsPath", "WindowsPath"]),
     ("builtins", BUILTINS),
     ("__builtin__", BUILTINS),
     ("copyreg", COPYREG),
@@ -122,7 +125,7 @@ const NAMES: &[(&str, &[&str])] = &[
     ("torch.nn", &["Parameter"]),
     ("torch.serialization", &["_get_layout"]),
     // Its argument is a file of `torch.save` as bytes; what that names is looked at on its own.
-    ("torch.storage", &["TypedStorage", "UntypedStorage", "_TypedStorage", "_UntypedStorage", "_load_from_bytes"]),
+    ("torch.storage", &["TypedStorage", "UntypedStorage", "_TypedStorage", "_UntypedStorage"]),
     ("torch.tensor", &["Tensor"]),
     ("torch.utils.hooks", &["RemovableHandle"]),
 ];

@@ -96,3 +96,27 @@ fn anything_else_is_unknown() {
         ],
     );
 }
+
+/// What a module imports is within it for a pickle: `pathlib.os` is `os`.
+#[test]
+fn what_a_known_module_imports_is_not_known() {
+    check(
+        Unknown,
+        &[
+            ("pathlib", "attrgetter"),
+            ("pathlib", "os"),
+            ("datetime", "sys"),
+            ("torch.optim.lr_scheduler", "partial"),
+            ("torch.nn.modules.adaptive", "namedtuple"),
+            ("torch.nn.modules.container", "operator"),
+            ("torch.optim.optimizer", "deepcopy"),
+            ("torch.nn.modules.module", "register_module_forward_hook"),
+        ],
+    );
+}
+
+/// It unpickles whatever its argument holds, however that is spelled.
+#[test]
+fn a_nested_pickle_is_not_known() {
+    check(Unknown, &[("torch.storage", "_load_from_bytes")]);
+}
