@@ -4,7 +4,7 @@ use super::{Child, class, indexed, keyed};
 use crate::pickle::{Call, Graph, Node, NodeId, Object};
 
 /// Fields of the classes that pickle the values of their fields as a list, in declaration order,
-/// as far as they may hold tensors: <https://pypi.org/project/thekaveh-nnx/>, 0.2.3 and 0.4.1.
+/// as far as they may hold tensors: the package `thekaveh-nnx`, 0.2.3 and 0.4.1.
 const FIELDS: &[((&str, &str), &[&str])] = &[(
     ("nnx.nn.params.nn_checkpoint", "NNCheckpoint"),
     &[
