@@ -97,8 +97,8 @@ pub fn sniff(prefix: &[u8]) -> Option<Format> {
     None
 }
 
-/// Beginnings that are certain. None of them can begin a safetensors file: read as the length of
-/// its header, each passes the format's bound of 100,000,000.
+/// Beginnings that are certain. Read as the length of a safetensors header, all but the first pass
+/// the format's bound of 100,000,000; `PK\3\4` (67,324,752) is a zip for NNx too.
 const MAGICS: &[(&[u8], Format)] = &[
     (b"PK\x03\x04", Format::TorchZip),
     (b"PK\x05\x06", Format::EmptyZip),
