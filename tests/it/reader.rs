@@ -23,6 +23,32 @@ fn every_file_of_the_reader_fixtures_is_as_pytorch_says() {
     println!("{} files of the reader fixtures", files.state().len());
 }
 
+/// Quantised modules, and their `state_dict()`, which adds numbers as tensors and unpacks weights.
+#[test]
+fn quantised_modules_are_named_as_their_state_dict() {
+    let dir = fixtures_dir().join("reader");
+    let files = Json::read(&dir.join("quantized.json")).get("files");
+    for name in files.state().keys() {
+        let path = dir.join(name);
+        let expected = files.get(name);
+        judge(&expected, read(&path)).unwrap_or_else(|what| panic!("{name}: {what}"));
+        let reader = CheckpointReader::open(&path).unwrap();
+        let found: Vec<_> = reader.tensors().iter().map(|entry| entry.name()).collect();
+        let tensors = expected.get("tensors");
+        let in_order: Vec<_> = tensors.state().keys().collect();
+        assert_eq!(found, in_order, "{name}");
+        for other in reader.others() {
+            let description = other.description();
+            assert!(
+                !description.contains("no name leads"),
+                "{name}: {}: {description}",
+                other.path()
+            );
+        }
+    }
+    assert_eq!(files.state().len(), 4);
+}
+
 /// A checkpoint of NNx has its weights in the attribute `net_state`; its safetensors form has them
 /// without.
 #[test]

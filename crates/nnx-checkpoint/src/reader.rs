@@ -7,6 +7,7 @@ mod folder;
 mod index;
 mod mistaken;
 mod names;
+mod number;
 mod options;
 mod survey;
 mod view;
@@ -182,8 +183,10 @@ impl CheckpointReader {
         match (part, entry.place.node) {
             (Part::Torch(object), Some(node)) => object
                 .tensor(node)
-                .map_err(|error| error.in_tensor(name))?
-                .ok_or_else(missing),
+                .transpose()
+                .or_else(|| number::tensor(object.graph().node(node)))
+                .ok_or_else(missing)?
+                .map_err(|error| error.in_tensor(name)),
             (Part::SafeTensors(file), _) => file.get(name).cloned().ok_or_else(missing),
             (Part::Torch(_), None) => Err(missing()),
         }

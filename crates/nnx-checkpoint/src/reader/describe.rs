@@ -1,7 +1,7 @@
 //! Values that are no tensors, in words.
 
 use crate::error::one_line;
-use crate::pickle::{Call, Graph, Node, NodeId};
+use crate::pickle::{Call, Graph, Node, NodeId, Object};
 use crate::torch::TorchObject;
 
 /// A short phrase for a value, on one line whatever the names in it hold.
@@ -17,7 +17,7 @@ fn in_words(object: &TorchObject, id: NodeId) -> String {
     numpy(graph, id)
         .or_else(|| torch_value(graph, id))
         .unwrap_or_else(|| match graph.node(id) {
-            Node::Object(made) => match super::view::class(graph, made) {
+            Node::Object(made) => match class(graph, made) {
                 // A class that a legacy file has with its source text is known to the view alone.
                 Some((module, name)) if matches!(made.call, Call::New { .. }) => {
                     format!("an object of `{module}.{name}`")
@@ -26,6 +26,14 @@ fn in_words(object: &TorchObject, id: NodeId) -> String {
             },
             _ => graph.describe(id),
         })
+}
+
+/// The class of an object; of one of PyTorch's C++ part, the name that it has there.
+fn class<'a>(graph: &'a Graph, made: &Object) -> Option<(&'a str, &'a str)> {
+    match super::view::script_object(graph, made) {
+        Some((_, name)) => name.rsplit_once('.'),
+        None => super::view::class(graph, made),
+    }
 }
 
 /// A small value of PyTorch's, as Python shows it: a size, a device.

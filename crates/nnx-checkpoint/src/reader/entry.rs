@@ -50,7 +50,7 @@ impl TensorEntry {
     }
 
     /// A number that tensors of one storage share, and only they; none for a tensor without a
-    /// storage of its own, such as a sparse one.
+    /// storage of its own, such as a sparse one, or one that the file holds as a Python number.
     pub fn storage(&self) -> Option<usize> {
         self.storage
     }

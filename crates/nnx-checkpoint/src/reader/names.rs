@@ -2,7 +2,7 @@
 //!
 //! - Mapping keys and sequence indices are joined with `.`; a plain state dict keeps its keys.
 //! - A pickled `torch.nn.Module` is named as its `state_dict()` would be: parameters, persistent
-//!   buffers, then children. All else that it has is listed beside the tensors.
+//!   buffers, what its class adds, then children. All else that it has is listed beside the tensors.
 //! - Any other object contributes its attribute names.
 //! - A tensor that is the whole of its file has the empty name.
 //! - Two values that would get one name are an error.
@@ -16,12 +16,13 @@ use std::collections::{HashMap, HashSet};
 
 use super::describe::describe;
 use super::entry::{OtherEntry, Place, TensorEntry};
+use super::number;
 use super::survey::{Survey, TensorNode};
-use super::view::{self, Child};
-use crate::Limits;
+use super::view::{self, Child, Role};
 use crate::error::{Error, ErrorKind, Result};
 use crate::pickle::NodeId;
 use crate::torch::{TensorInfo, TorchObject};
+use crate::{Dtype, Limits};
 
 /// Everything that a graph holds, by name.
 #[derive(Debug, Default)]
@@ -99,7 +100,7 @@ impl<'a> Walk<'a> {
     /// Lists what lies below an object, whose name is the path so far.
     fn from(&mut self, root: NodeId) -> Result<()> {
         let mut frames: Vec<Frame<'a>> = Vec::new();
-        frames.extend(self.enter(root, false, self.path.is_empty())?);
+        frames.extend(self.enter(root, Role::Kept, self.path.is_empty())?);
         while let Some(frame) = frames.last_mut() {
             self.path.truncate(frame.path);
             let Some(child) = frame.children.next() else {
@@ -115,14 +116,21 @@ impl<'a> Walk<'a> {
             if depth > self.limits.max_depth {
                 return Err(Error::limit("max_depth", self.limits.max_depth, depth));
             }
-            frames.extend(self.enter(child.id, child.aside, false)?);
+            frames.extend(self.enter(child.id, child.role, false)?);
         }
         Ok(())
     }
 
     /// Lists an object, or gives the frame with which to walk what lies below it.
-    fn enter(&mut self, id: NodeId, aside: bool, is_root: bool) -> Result<Option<Frame<'a>>> {
+    fn enter(&mut self, id: NodeId, role: Role, is_root: bool) -> Result<Option<Frame<'a>>> {
         let survey = self.survey;
+        let aside = role == Role::Aside;
+        if role == Role::Number
+            && let Some(dtype) = number::dtype(self.object.graph().node(id))
+        {
+            self.number(id, dtype)?;
+            return Ok(None);
+        }
         match survey.tensor(id) {
             Some(TensorNode::Read(_)) if aside => {
                 self.other(id, ", which the module's `state_dict()` leaves out")?;
@@ -184,6 +192,23 @@ impl<'a> Walk<'a> {
             shape: info.shape.clone(),
             storage: storage.and_then(|node| self.object.storage_index(node)),
             layout: info.layout.name(),
+            place: Place {
+                part: 0,
+                node: Some(node),
+            },
+        };
+        self.listing.tensors.push(entry);
+        Ok(())
+    }
+
+    /// Lists a number as the tensor that is made of it.
+    fn number(&mut self, node: NodeId, dtype: Dtype) -> Result<()> {
+        let entry = TensorEntry {
+            name: self.name(Some(self.listing.tensors.len()))?,
+            dtype,
+            shape: Vec::new(),
+            storage: None,
+            layout: "strided",
             place: Place {
                 part: 0,
                 node: Some(node),

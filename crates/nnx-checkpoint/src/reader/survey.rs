@@ -66,6 +66,8 @@ impl Survey {
         let mut waiting: Vec<NodeId> = roots.to_vec();
         // Pairs of an object and one that it lies below.
         let mut above: Vec<(NodeId, NodeId)> = Vec::new();
+        // What holds a number that is listed as a tensor.
+        let mut reached: Vec<NodeId> = Vec::new();
         while let Some(id) = waiting.pop() {
             if survey.mark(id) != Mark::New {
                 continue;
@@ -90,6 +92,10 @@ impl Survey {
             }
             for child in &mut children {
                 child.id = view::unwrapped(graph, child.id);
+                if child.is_number(graph) && survey.mark(id) == Mark::Seen {
+                    survey.set(id, Mark::Holder);
+                    reached.push(id);
+                }
                 // What has nothing below it and is no tensor leads to none.
                 if !view::is_plain(graph.node(child.id)) {
                     above.push((child.id, id));
@@ -99,7 +105,7 @@ impl Survey {
             survey.children.insert(id, children);
         }
         above.sort_unstable();
-        let mut reached: Vec<NodeId> = survey.tensors.iter().map(|tensor| tensor.0).collect();
+        reached.extend(survey.tensors.iter().map(|tensor| tensor.0));
         while let Some(id) = reached.pop() {
             let first = above.partition_point(|pair| pair.0 < id);
             let pairs = above.get(first..).unwrap_or_default();

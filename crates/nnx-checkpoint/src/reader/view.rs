@@ -2,7 +2,10 @@
 
 mod module;
 mod object;
+mod quantized;
 
+pub(super) use self::quantized::script_object;
+use super::number;
 use crate::pickle::{Call, Graph, Node, NodeId, Object};
 
 /// An object below another.
@@ -11,17 +14,35 @@ pub(super) struct Child {
     /// The part of the name that leads to it.
     pub(super) key: String,
     pub(super) id: NodeId,
-    /// Whether tensors there are no tensors of the checkpoint, because the `state_dict()` of their
-    /// module would leave them out.
-    pub(super) aside: bool,
+    pub(super) role: Role,
+}
+
+/// What an object is to the `state_dict()` of the module that it lies below.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Role {
+    /// A part of it, as everything is that lies below no module.
+    Kept,
+    /// A part of it, as a tensor that is made of the number.
+    Number,
+    /// Tensors there are no tensors of the checkpoint, because `state_dict()` leaves them out.
+    Aside,
 }
 
 impl Child {
     fn new(key: impl Into<String>, id: NodeId) -> Self {
+        Self::of_role(key, id, Role::Kept)
+    }
+
+    /// Whether it is a number that is listed as a tensor.
+    pub(super) fn is_number(&self, graph: &Graph) -> bool {
+        self.role == Role::Number && number::dtype(graph.node(self.id)).is_some()
+    }
+
+    fn of_role(key: impl Into<String>, id: NodeId, role: Role) -> Self {
         Self {
             key: key.into(),
             id,
-            aside: false,
+            role,
         }
     }
 }
@@ -34,9 +55,24 @@ pub(super) fn children(graph: &Graph, id: NodeId) -> Vec<Child> {
         Node::List(items) | Node::Set(items) => unless_plain(graph, items),
         Node::Dict(pairs) => keyed(graph, pairs),
         Node::Object(made) => {
+            if let Some((state, _)) = script_object(graph, made) {
+                return script_members(graph, state);
+            }
             module::children(graph, made).unwrap_or_else(|| object::children(graph, made))
         }
         _ => Vec::new(),
+    }
+}
+
+/// What lies below an object of PyTorch's C++ part: the members of its state, or the state itself
+/// where it has none.
+fn script_members(graph: &Graph, state: NodeId) -> Vec<Child> {
+    match graph.node(state) {
+        Node::Tuple(items) => unless_plain(graph, items),
+        Node::List(items) => unless_plain(graph, items),
+        Node::Dict(pairs) => keyed(graph, pairs),
+        node if is_plain(node) => Vec::new(),
+        _ => vec![Child::new("state", state)],
     }
 }
 

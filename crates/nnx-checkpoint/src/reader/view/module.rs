@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::{Child, object};
+use super::{Child, Role, object, quantized};
 use crate::pickle::{Call, Graph, Node, NodeId, Object};
 
 /// Attributes that every module has for its own bookkeeping. Those that say nothing are not listed:
@@ -32,9 +32,12 @@ const HOLDERS: [&str; 4] = [
     "_non_persistent_buffers_set",
 ];
 
-/// What lies below a pickled module: its parameters, persistent buffers and child modules, in this
-/// order, then, aside, all else. None when the object is no module.
+/// What lies below a pickled module: its parameters, persistent buffers, what its class adds and
+/// child modules, in this order, then, aside, all else. None when the object is no module.
 pub(super) fn children(graph: &Graph, module: &Object) -> Option<Vec<Child>> {
+    if let Some(children) = quantized::of_tuple(graph, module) {
+        return Some(children);
+    }
     let state = module.state?;
     let attribute = |name: &str| graph.get(state, name);
     let held = |name: &str| object::pairs(graph, attribute(name)?);
@@ -53,33 +56,27 @@ pub(super) fn children(graph: &Graph, module: &Object) -> Option<Vec<Child>> {
     };
 
     let mut children = Vec::new();
-    let named = |pairs: &[(NodeId, NodeId)], aside: bool, children: &mut Vec<Child>| {
+    let named = |pairs: &[(NodeId, NodeId)], role: Role, children: &mut Vec<Child>| {
         for (index, &(name, id)) in pairs.iter().enumerate() {
             // `register_parameter(name, None)` and its kind: `state_dict()` leaves them out.
             if !graph.is_none(id) {
-                children.push(Child {
-                    key: super::key(graph, name, index),
-                    id,
-                    aside,
-                });
+                children.push(Child::of_role(super::key(graph, name, index), id, role));
             }
         }
     };
-    named(&parameters, false, &mut children);
+    named(&parameters, Role::Kept, &mut children);
     let (persistent, others): (Vec<_>, Vec<_>) = buffers
         .into_iter()
         .partition(|(name, _)| !is_transient(*name));
-    named(&persistent, false, &mut children);
-    named(&modules, false, &mut children);
-    named(&others, true, &mut children);
+    named(&persistent, Role::Kept, &mut children);
+    let added = quantized::add(graph, module, state, &mut children);
+    named(&modules, Role::Kept, &mut children);
+    named(&others, Role::Aside, &mut children);
     for (index, &(name, id)) in graph.dict_pairs(state)?.iter().enumerate() {
         let key = super::key(graph, name, index);
-        if !HOLDERS.contains(&key.as_str()) && !says_nothing(graph, &key, id) {
-            children.push(Child {
-                key,
-                id,
-                aside: true,
-            });
+        let is_told = HOLDERS.contains(&key.as_str()) || added.contains(&key.as_str());
+        if !is_told && !says_nothing(graph, &key, id) {
+            children.push(Child::of_role(key, id, Role::Aside));
         }
     }
     Some(children)
