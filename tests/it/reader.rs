@@ -26,8 +26,8 @@ fn every_file_of_the_reader_fixtures_is_as_pytorch_says() {
 /// Quantised modules, and their `state_dict()`, which adds numbers as tensors and unpacks weights.
 #[test]
 fn quantised_modules_are_named_as_their_state_dict() {
-    let dir = fixtures_dir().join("reader");
-    let files = Json::read(&dir.join("quantized.json")).get("files");
+    let dir = fixtures_dir().join("quantized");
+    let files = Json::read(&dir.join("expected.json")).get("files");
     for name in files.state().keys() {
         let path = dir.join(name);
         let expected = files.get(name);

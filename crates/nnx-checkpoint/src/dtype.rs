@@ -78,10 +78,10 @@ pub enum Dtype {
     /// 32 bits, signed, with scale and zero point beside them.
     QInt32,
     /// 4 bits, unsigned, with scale and zero point beside them; shapes count elements, of which a
-    /// byte holds two, and every row begins a new byte.
+    /// byte holds two, the first in its lower bits. Rows follow each other without a gap.
     QUInt4x2,
     /// 2 bits, unsigned, with scale and zero point beside them; shapes count elements, of which a
-    /// byte holds four, and every row begins a new byte.
+    /// byte holds four, the first in its lowest bits. Rows follow each other without a gap.
     QUInt2x4,
 }
 
@@ -187,7 +187,23 @@ impl Dtype {
     /// Whether a byte holds several of the elements that shapes count, so that an element has no
     /// address of its own.
     pub fn is_packed(self) -> bool {
-        matches!(self, Self::QUInt4x2 | Self::QUInt2x4)
+        self.elements_per_unit() > 1
+    }
+
+    /// Elements, as shapes count them, in the [`size`](Self::size) bytes of one unit of a storage.
+    ///
+    /// ```
+    /// use nnx_checkpoint::Dtype;
+    ///
+    /// assert_eq!(Dtype::Float32.elements_per_unit(), 1);
+    /// assert_eq!(Dtype::QUInt4x2.elements_per_unit(), 2);
+    /// ```
+    pub fn elements_per_unit(self) -> usize {
+        match self {
+            Self::QUInt4x2 => 2,
+            Self::QUInt2x4 => 4,
+            _ => 1,
+        }
     }
 
     /// The class in module `torch` that a saved storage of this dtype names, where there is one;

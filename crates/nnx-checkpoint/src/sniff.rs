@@ -102,6 +102,8 @@ pub fn sniff(prefix: &[u8]) -> Option<Format> {
 const MAGICS: &[(&[u8], Format)] = &[
     (b"PK\x03\x04", Format::TorchZip),
     (b"PK\x05\x06", Format::EmptyZip),
+    // The magic number of the legacy container as protocols 0 and 1 write it.
+    (b"L119547037146038801333356L\n.", Format::TorchLegacy),
     (b"GGUF", Format::Gguf),
     (b"\x89HDF\r\n\x1a\n", Format::Hdf5),
     (b"\x93NUMPY", Format::Npy),

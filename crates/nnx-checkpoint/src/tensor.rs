@@ -72,7 +72,8 @@ impl Tensor {
     ///
     /// # Errors
     /// When shape and strides differ in length, the sizes overflow, or an element would lie outside
-    /// the storage.
+    /// the storage; and when the dtype [packs](Dtype::is_packed) its elements and the view does not
+    /// begin its storage or is not row-major: PyTorch itself has no meaning for such a one.
     pub fn view(
         storage: Storage,
         dtype: Dtype,
@@ -80,12 +81,6 @@ impl Tensor {
         shape: &[usize],
         strides: &[usize],
     ) -> Result<Self> {
-        if dtype.is_packed() {
-            return Err(Error::unsupported(format!(
-                "the elements of a {dtype} tensor have no bytes of their own; take those of its \
-                 storage"
-            )));
-        }
         if shape.len() != strides.len() {
             return Err(Error::malformed(format!(
                 "shape {shape:?} has {} dimensions, strides {strides:?} have {}",
@@ -93,7 +88,7 @@ impl Tensor {
                 strides.len()
             )));
         }
-        let end = bounds::end_of_view(dtype, offset, shape, strides).ok_or_else(|| {
+        let end = bounds::end_of_view(dtype, offset, shape, strides)?.ok_or_else(|| {
             Error::malformed(format!(
                 "offset {offset}, shape {shape:?} and strides {strides:?} overflow"
             ))
@@ -213,9 +208,11 @@ impl Tensor {
         self.shape.iter().product()
     }
 
-    /// Bytes of the view when contiguous: elements times the size of one.
+    /// Bytes of the view when contiguous: elements times the size of one, or, where a byte holds
+    /// several of them, as many bytes as they fill.
     pub fn byte_len(&self) -> usize {
-        self.elements().saturating_mul(self.dtype.size())
+        let units = self.elements().div_ceil(self.dtype.elements_per_unit());
+        units.saturating_mul(self.dtype.size())
     }
 
     /// Whether the elements lie one behind the other in row-major order.
@@ -235,7 +232,9 @@ impl Tensor {
     }
 
     /// The elements in row-major order, little-endian: borrowed from the storage when they lie so,
-    /// else gathered, and conjugated or negated where the view is. Uses the default [`Limits`].
+    /// else gathered, and conjugated or negated where the view is. Of a dtype that
+    /// [packs](Dtype::is_packed) its elements, the bytes that hold them: PyTorch's
+    /// `tensor.int_repr()`. Uses the default [`Limits`].
     ///
     /// # Errors
     /// When gathering would need more than [`Limits::max_expanded_bytes`] beyond the storage, or

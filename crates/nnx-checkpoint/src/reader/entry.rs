@@ -9,6 +9,7 @@ pub struct TensorEntry {
     pub(super) name: String,
     pub(super) dtype: Dtype,
     pub(super) shape: Vec<usize>,
+    pub(super) bytes: u64,
     pub(super) storage: Option<usize>,
     pub(super) layout: &'static str,
     pub(super) place: Place,
@@ -40,13 +41,10 @@ impl TensorEntry {
         &self.shape
     }
 
-    /// Bytes of the tensor when contiguous: elements times the size of one.
+    /// Bytes of the tensor when contiguous: elements times the size of one, or, where a byte holds
+    /// several of them, as many bytes as they fill. Of a nested tensor, those of its values.
     pub fn byte_len(&self) -> u64 {
-        self.shape
-            .iter()
-            .fold(self.dtype.size() as u64, |bytes, &size| {
-                bytes.saturating_mul(size as u64)
-            })
+        self.bytes
     }
 
     /// A number that tensors of one storage share, and only they; none for a tensor without a
@@ -59,6 +57,15 @@ impl TensorEntry {
     pub fn layout_name(&self) -> &'static str {
         self.layout
     }
+}
+
+/// Bytes of a contiguous tensor; as many as fit, where the shape of one without bytes is immense.
+pub(super) fn byte_len(dtype: Dtype, shape: &[usize]) -> u64 {
+    let sizes = shape.iter();
+    let elements = sizes.fold(1u64, |product, &size| product.saturating_mul(size as u64));
+    elements
+        .div_ceil(dtype.elements_per_unit() as u64)
+        .saturating_mul(dtype.size() as u64)
 }
 
 /// A value of an open checkpoint that is no tensor.

@@ -82,6 +82,7 @@ fn of_safetensors(file: SafeTensors) -> File {
             name: name.to_owned(),
             dtype: tensor.dtype(),
             shape: tensor.shape().to_vec(),
+            bytes: tensor.byte_len() as u64,
             storage: Some(index),
             layout: "strided",
             place: Place {

@@ -15,13 +15,13 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use super::describe::describe;
-use super::entry::{OtherEntry, Place, TensorEntry};
+use super::entry::{OtherEntry, Place, TensorEntry, byte_len};
 use super::number;
 use super::survey::{Survey, TensorNode};
 use super::view::{self, Child, Role};
 use crate::error::{Error, ErrorKind, Result};
 use crate::pickle::NodeId;
-use crate::torch::{TensorInfo, TorchObject};
+use crate::torch::{Layout, TensorInfo, TorchObject};
 use crate::{Dtype, Limits};
 
 /// Everything that a graph holds, by name.
@@ -190,6 +190,7 @@ impl<'a> Walk<'a> {
             name: self.name(Some(self.listing.tensors.len()))?,
             dtype: info.dtype,
             shape: info.shape.clone(),
+            bytes: self.byte_len(info)?,
             storage: storage.and_then(|node| self.object.storage_index(node)),
             layout: info.layout.name(),
             place: Place {
@@ -201,12 +202,25 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
+    fn byte_len(&self, info: &TensorInfo) -> Result<u64> {
+        if let Layout::Nested { parts, .. } = &info.layout {
+            // The shape counts tensors there, not elements.
+            for (_, part) in parts.iter().filter(|part| part.0 == "values") {
+                if let Some(values) = self.object.tensor_info(*part)? {
+                    return Ok(byte_len(values.dtype, &values.shape));
+                }
+            }
+        }
+        Ok(byte_len(info.dtype, &info.shape))
+    }
+
     /// Lists a number as the tensor that is made of it.
     fn number(&mut self, node: NodeId, dtype: Dtype) -> Result<()> {
         let entry = TensorEntry {
             name: self.name(Some(self.listing.tensors.len()))?,
             dtype,
             shape: Vec::new(),
+            bytes: byte_len(dtype, &[]),
             storage: None,
             layout: "strided",
             place: Place {

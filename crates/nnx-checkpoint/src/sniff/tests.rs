@@ -50,6 +50,11 @@ fn the_magic_of_the_legacy_container_is_told_from_other_pickles() {
         "8004950d000000000000008a0a6cfc9c46f9206aa850192e",
         Some(Format::TorchLegacy),
     );
+    assert_eq!(
+        sniff(b"L119547037146038801333356L\n.M\xe9\x03."),
+        Some(Format::TorchLegacy)
+    );
+    assert_eq!(sniff(b"L119547037146038801333357L\n."), None);
     check("80028a0a6cfc9c46f9206aa850182e", Some(Format::Pickle));
     check("80028a0a6cfc9c46f9", Some(Format::Pickle));
 }

@@ -21,12 +21,25 @@ pub fn contiguous_strides(shape: &[usize]) -> Result<Vec<usize>> {
 }
 
 /// The byte behind the last element of a view, or none when a number on the way overflows.
+///
+/// # Errors
+/// When the elements of the view would have to be taken out of bytes that they share.
 pub(super) fn end_of_view(
     dtype: Dtype,
     offset: usize,
     shape: &[usize],
     strides: &[usize],
-) -> Option<usize> {
+) -> Result<Option<usize>> {
+    if dtype.is_packed() && (offset != 0 || strides != contiguous_strides(shape)?) {
+        return Err(Error::unsupported(format!(
+            "a {dtype} tensor with offset {offset}, shape {shape:?} and strides {strides:?}: its \
+             elements share bytes, and are read where they begin their storage in row-major order"
+        )));
+    }
+    Ok(end(dtype, offset, shape, strides))
+}
+
+fn end(dtype: Dtype, offset: usize, shape: &[usize], strides: &[usize]) -> Option<usize> {
     shape
         .iter()
         .try_fold(dtype.size(), |bytes, &size| bytes.checked_mul(size.max(1)))?;
@@ -40,6 +53,7 @@ pub(super) fn end_of_view(
         last = last.checked_add(size.checked_sub(1)?.checked_mul(stride)?)?;
     }
     last.checked_add(1)?
+        .div_ceil(dtype.elements_per_unit())
         .checked_mul(dtype.size())?
         .checked_add(start)
 }

@@ -1,6 +1,7 @@
 //! Views, gathering and bounds.
 
 use super::*;
+use crate::ErrorKind;
 
 fn bytes(count: u8) -> Storage {
     Storage::new((0..count).collect::<Vec<u8>>())
@@ -128,13 +129,38 @@ fn views_of_every_form_are_gathered_element_by_element() {
 }
 
 #[test]
-fn the_dtypes_that_share_bytes_have_no_views() {
-    for dtype in [Dtype::QUInt4x2, Dtype::QUInt2x4] {
-        let error = Tensor::view(bytes(12), dtype, 0, &[2], &[1]).unwrap_err();
-        assert!(
-            error.to_string().contains("no bytes of their own"),
-            "{error}"
-        );
+fn the_dtypes_whose_elements_share_bytes_are_read_whole() {
+    #[track_caller]
+    fn check(dtype: Dtype, shape: &[usize], byte_len: usize) {
+        let strides = contiguous_strides(shape).unwrap();
+        let tensor =
+            Tensor::view(Storage::new(vec![0; byte_len]), dtype, 0, shape, &strides).unwrap();
+        assert_eq!(tensor.byte_len(), byte_len);
+        assert_eq!(tensor.to_bytes().unwrap().len(), byte_len);
+        if let Some(too_few) = byte_len.checked_sub(1) {
+            Tensor::view(Storage::new(vec![0; too_few]), dtype, 0, shape, &strides).unwrap_err();
+        }
+    }
+    // The lengths of PyTorch's `int_repr()` for these shapes.
+    check(Dtype::QUInt4x2, &[2, 4], 4);
+    check(Dtype::QUInt4x2, &[2, 3], 3);
+    check(Dtype::QUInt4x2, &[3, 5], 8);
+    check(Dtype::QUInt4x2, &[1, 1], 1);
+    check(Dtype::QUInt4x2, &[2, 3, 3], 9);
+    check(Dtype::QUInt2x4, &[2, 4], 2);
+    check(Dtype::QUInt2x4, &[2, 3], 2);
+    check(Dtype::QUInt2x4, &[3, 5], 4);
+    check(Dtype::QUInt2x4, &[1, 1], 1);
+    check(Dtype::QUInt2x4, &[2, 3, 3], 5);
+    check(Dtype::QUInt2x4, &[0, 3], 0);
+}
+
+#[test]
+fn a_view_into_shared_bytes_is_refused() {
+    for (offset, shape, strides) in [(3, [1, 3], [3, 1]), (0, [2, 2], [1, 2])] {
+        let error = Tensor::view(bytes(12), Dtype::QUInt4x2, offset, &shape, &strides).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Unsupported { .. }));
+        assert!(error.to_string().contains("share bytes"), "{error}");
     }
 }
 

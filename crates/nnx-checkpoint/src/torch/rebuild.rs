@@ -128,6 +128,7 @@ impl TorchObject {
             Function::Quantized => self.rebuild_quantized(args),
             Function::Sparse => self.rebuild_sparse(args, nesting),
             Function::Nested => self.rebuild_nested(args, nesting),
+            Function::Jagged => self.rebuild_jagged(args, nesting),
             Function::Meta => self.rebuild_meta(args),
             Function::FromCpu => self.rebuild_from_cpu(args, nesting),
             Function::Wrapper => self.rebuild_wrapper(args),

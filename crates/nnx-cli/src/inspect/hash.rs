@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use nnx_checkpoint::Tensor;
+use nnx_checkpoint::{ErrorKind, Tensor};
 use sha2::{Digest, Sha256};
 
 use super::contents::TensorLine;
@@ -24,10 +24,10 @@ pub(super) fn add(opened: &Opened, tensors: &mut [TensorLine]) -> Result<(), Fai
         .fold(0, |sum: u64, tensor| sum.saturating_add(tensor.bytes));
     let progress = Progress::of(total, Unit::Bytes, "hashing");
     let hashes = parallel::map(tensors, |tensor| {
-        if !layout::has_bytes(tensor.layout) {
+        let Some(held) = with_bytes(opened, tensor)? else {
             return Ok(None);
-        }
-        let hash = of(&opened.tensor(&tensor.name)?, &progress);
+        };
+        let hash = of(&held, &progress);
         hash.map(Some)
             .map_err(|error| error.in_tensor(&tensor.name))
     })?;
@@ -35,6 +35,26 @@ pub(super) fn add(opened: &Opened, tensors: &mut [TensorLine]) -> Result<(), Fai
         tensor.sha256 = Some(hash);
     }
     Ok(())
+}
+
+/// The tensor; none for one that has no bytes of its own, or only parts of bytes.
+fn with_bytes(opened: &Opened, line: &TensorLine) -> Result<Option<Tensor>, Failure> {
+    if !layout::has_bytes(line.layout) {
+        return Ok(None);
+    }
+    let Some(entry) = opened.entry(&line.name) else {
+        return Ok(None);
+    };
+    match opened.reader().tensor(entry.name()) {
+        Ok(tensor) => Ok(Some(tensor)),
+        // A view into the middle of a storage whose bytes hold several elements each.
+        Err(error)
+            if line.dtype.is_packed() && matches!(error.kind(), ErrorKind::Unsupported { .. }) =>
+        {
+            Ok(None)
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn of(tensor: &Tensor, progress: &Progress) -> Result<String, Failure> {

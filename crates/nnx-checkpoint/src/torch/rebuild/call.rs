@@ -29,6 +29,8 @@ pub(super) enum Function {
     Sparse,
     /// `_rebuild_nested_tensor(buffer, sizes, strides, offsets)`.
     Nested,
+    /// `_rebuild_njt({'values': …, 'offsets': …, 'lengths': …, …})`, of the jagged layout.
+    Jagged,
     /// `_rebuild_meta_tensor_no_storage(dtype, size, stride, requires_grad)`.
     Meta,
     /// `_rebuild_device_tensor_from_cpu_tensor(data, dtype, device, requires_grad)`.
@@ -116,6 +118,7 @@ fn function(module: &str, name: &str) -> Option<Result<Function>> {
         ("torch._utils", "_rebuild_wrapper_subclass") => Function::Wrapper,
         ("torch._utils", "_rebuild_parameter") => Function::Parameter,
         ("torch._utils", "_rebuild_parameter_with_state") => Function::ParameterWithState,
+        ("torch.nested._internal.nested_tensor", "_rebuild_njt") => Function::Jagged,
         ("torch._utils", "_rebuild_device_tensor_from_numpy" | "_rebuild_xla_tensor") => {
             return unsupported("their elements are in a NumPy array");
         }

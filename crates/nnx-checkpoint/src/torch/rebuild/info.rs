@@ -73,8 +73,12 @@ pub enum Layout {
     /// Tensors of different shapes in one buffer.
     #[non_exhaustive]
     Nested {
-        /// The parts, each a tensor of its own: `values`, `sizes`, `strides`, `offsets`.
+        /// The parts, each a tensor of its own: `values`, `sizes`, `strides`, `offsets`; of the
+        /// jagged layout `values`, `offsets` and, where they are stated, `lengths`.
         parts: Vec<(&'static str, NodeId)>,
+        /// Of the jagged layout (`torch.jagged`), the one dimension along which the tensors differ
+        /// in size.
+        ragged_dim: Option<usize>,
     },
     /// A Python class that looks like a tensor and keeps its elements in attributes of its own.
     #[non_exhaustive]
@@ -113,7 +117,7 @@ impl Layout {
     /// The tensors that this one is made of: those of a sparse and of a nested tensor.
     pub fn parts(&self) -> &[(&'static str, NodeId)] {
         match self {
-            Self::Sparse { parts, .. } | Self::Nested { parts } => parts,
+            Self::Sparse { parts, .. } | Self::Nested { parts, .. } => parts,
             _ => &[],
         }
     }

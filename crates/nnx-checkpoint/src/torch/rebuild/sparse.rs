@@ -1,6 +1,6 @@
 //! Tensors that are made of others: sparse and nested ones.
 
-use super::args::{boolean, counts};
+use super::args::{boolean, count, counts};
 use super::{Layout, SparseKind, TensorInfo, plain};
 use crate::error::{Error, Result, shown};
 use crate::pickle::{Call, NodeId};
@@ -79,7 +79,51 @@ impl TorchObject {
         // One row of sizes for each part.
         let count = self.argument(sizes, "`sizes`", nesting)?.shape;
         let shape = count.first().map(|&count| vec![count]).unwrap_or_default();
-        Ok(Some(plain(dtype, shape, false, Layout::Nested { parts })))
+        let layout = Layout::Nested {
+            parts,
+            ragged_dim: None,
+        };
+        Ok(Some(plain(dtype, shape, false, layout)))
+    }
+
+    /// The jagged layout, which is made by keyword arguments.
+    pub(super) fn rebuild_jagged(
+        &self,
+        args: &[NodeId],
+        nesting: usize,
+    ) -> Result<Option<TensorInfo>> {
+        let &[arguments] = args else {
+            return Ok(None);
+        };
+        let graph = self.graph();
+        let argument = |name: &str| {
+            graph.get(arguments, name).ok_or_else(|| {
+                Error::malformed(format!(
+                    "the arguments of a jagged tensor must be a dict with `{name}`, got {}",
+                    graph.describe(arguments)
+                ))
+            })
+        };
+        let offsets = argument("offsets")?;
+        let mut parts = vec![("values", argument("values")?), ("offsets", offsets)];
+        let lengths = graph.get(arguments, "lengths");
+        parts.extend(
+            lengths
+                .filter(|&lengths| !graph.is_none(lengths))
+                .map(|lengths| ("lengths", lengths)),
+        );
+        let dtype = self.dtype_of_values(&parts, nesting)?;
+        // An offset before each tensor, and one behind the last.
+        let bounds = self.argument(offsets, "`offsets`", nesting)?.shape;
+        let tensors = bounds.first().map_or(0, |&count| count.saturating_sub(1));
+        let ragged_dim = graph.get(arguments, "_ragged_idx");
+        let layout = Layout::Nested {
+            parts,
+            ragged_dim: ragged_dim.map(|dim| count(graph, dim)).transpose()?,
+        };
+        let grad = argument("requires_grad")?;
+        let grad = boolean(graph, grad, "requires_grad")?;
+        Ok(Some(plain(dtype, vec![tensors], grad, layout)))
     }
 
     /// Checks that every part is a tensor, and gives the dtype of the values.

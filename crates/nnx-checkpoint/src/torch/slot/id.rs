@@ -55,6 +55,13 @@ impl StorageId {
                 graph.describe(pid)
             ))
         };
+        if graph.protocol() == 0 && graph.text(pid).is_some() {
+            return Err(Error::unsupported(format!(
+                "pickle protocol 0 has {} for the persistent id of a storage, which PyTorch does \
+                 not read back either; save with protocol 2",
+                graph.describe(pid)
+            )));
+        }
         let Node::Tuple(members) = graph.node(pid) else {
             return Err(malformed("no members"));
         };
