@@ -18,8 +18,8 @@ pub struct Limits {
     pub max_inflated_bytes: u64,
     /// Bytes of a pickle program. Default: 256 MiB.
     pub max_pickle_bytes: u64,
-    /// Objects that a pickle may create: a byte of the file can ask for one, which then takes some
-    /// fifty bytes of memory. Default: 8,388,608.
+    /// Objects that a pickle may create, and members of objects that a listing follows: a byte of
+    /// the file can ask for one, which then takes some fifty bytes of memory. Default: 8,388,608.
     pub max_pickle_nodes: u64,
     /// Memo slots that a pickle may fill. Default: 8,388,608.
     pub max_memo_entries: u64,

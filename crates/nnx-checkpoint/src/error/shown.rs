@@ -2,12 +2,21 @@
 
 /// Bytes that a message shows of a text within it.
 const TEXT_BYTES: usize = 64;
+/// Bytes that are shown of a class or function: module and name.
+const PATH_BYTES: usize = 200;
 /// Bytes that are shown of a whole phrase.
 const PHRASE_BYTES: usize = 600;
 
 /// The start of a text from a file, for a message.
 pub(crate) fn shown(text: &str) -> String {
     shorten(text, TEXT_BYTES)
+}
+
+/// The start of `module.name`, for a message. However long the two are, and they may be shared by
+/// very many objects, no more is read of them than is shown.
+pub(crate) fn shown_path(module: &str, name: &str) -> String {
+    let dotted = module.chars().chain(['.']).chain(name.chars());
+    shorten_characters(dotted, PATH_BYTES)
 }
 
 /// The start of a phrase that holds texts from a file, on one line.
@@ -26,8 +35,12 @@ pub(crate) fn shown_bytes(bytes: &[u8]) -> String {
 /// At most `bytes` bytes of a text, and a sign where more would follow; control characters are
 /// escaped, so that a message stays one line.
 pub(super) fn shorten(text: &str, bytes: usize) -> String {
+    shorten_characters(text.chars(), bytes)
+}
+
+fn shorten_characters(characters: impl Iterator<Item = char>, bytes: usize) -> String {
     let mut out = String::new();
-    for character in text.chars() {
+    for character in characters {
         let before = out.len();
         if character.is_control() {
             out.extend(character.escape_default());
@@ -56,6 +69,10 @@ mod tests {
         assert_eq!(shorten("größe", 3), "gr…");
         assert_eq!(shorten("a\nb", 8), r"a\nb");
         assert_eq!(shorten("a\nb", 2), "a…");
+        assert_eq!(shown_path("torch.nn", "Linear"), "torch.nn.Linear");
+        let long = "m".repeat(300);
+        assert_eq!(shown_path(&long, "N"), format!("{}…", "m".repeat(200)));
+        assert_eq!(shown_path("m", &long), format!("m.{}…", "m".repeat(198)));
         assert_eq!(shown_bytes(&[b'v'; 64]), "v".repeat(64));
         assert_eq!(shown_bytes(&[b'v'; 65]), format!("{}…", "v".repeat(64)));
     }

@@ -1,8 +1,11 @@
 //! Values that are no tensors, in words.
 
-use crate::error::one_line;
-use crate::pickle::{Call, Graph, Node, NodeId, Object};
+use crate::error::{one_line, shown, shown_path};
+use crate::pickle::{Call, Graph, NodeId};
 use crate::torch::TorchObject;
+
+/// Sizes that are shown of a shape; more are not.
+const MAX_SIZES: usize = 64;
 
 /// A short phrase for a value, on one line whatever the names in it hold.
 pub(super) fn describe(object: &TorchObject, id: NodeId) -> String {
@@ -11,50 +14,55 @@ pub(super) fn describe(object: &TorchObject, id: NodeId) -> String {
 
 fn in_words(object: &TorchObject, id: NodeId) -> String {
     let graph = object.graph();
-    if let Some(info) = object.storage_info(id) {
-        return format!("a storage of {} bytes", info.range.len());
+    if let Some(len) = object.storage_len(id) {
+        return format!("a storage of {len} bytes");
     }
     numpy(graph, id)
         .or_else(|| torch_value(graph, id))
-        .unwrap_or_else(|| match graph.node(id) {
-            Node::Object(made) => match class(graph, made) {
-                // A class that a legacy file has with its source text is known to the view alone.
-                Some((module, name)) if matches!(made.call, Call::New { .. }) => {
-                    format!("an object of `{module}.{name}`")
-                }
-                _ => graph.describe(id),
-            },
-            _ => graph.describe(id),
-        })
+        .or_else(|| object_in_words(graph, id))
+        .unwrap_or_else(|| graph.describe(id))
 }
 
-/// The class of an object; of one of PyTorch's C++ part, the name that it has there.
-fn class<'a>(graph: &'a Graph, made: &Object) -> Option<(&'a str, &'a str)> {
-    match super::view::script_object(graph, made) {
-        Some((_, name)) => name.rsplit_once('.'),
-        None => super::view::class(graph, made),
+/// An object by its class, where the view alone knows that.
+fn object_in_words(graph: &Graph, id: NodeId) -> Option<String> {
+    let made = graph.object(id)?;
+    if let Some((_, name)) = super::view::script_object(graph, made) {
+        return Some(format!("an object of `{}`", shown(name)));
     }
+    match made.call {
+        // A legacy file may have the class with its source text.
+        Call::New { .. } => {
+            let (module, name) = super::view::class(graph, made)?;
+            Some(format!("an object of `{}`", shown_path(module, name)))
+        }
+        _ => None,
+    }
+}
+
+/// A shape, unless it is longer than those of tensors: very many objects may share one.
+fn sizes(graph: &Graph, id: NodeId) -> Option<Vec<i64>> {
+    let sizes = graph
+        .sequence(id)
+        .filter(|sizes| sizes.len() <= MAX_SIZES)?;
+    sizes.iter().map(|&id| graph.int(id)).collect()
 }
 
 /// A small value of PyTorch's, as Python shows it: a size, a device.
 fn torch_value(graph: &Graph, id: NodeId) -> Option<String> {
     if let Some(("torch", name)) = graph.global(id) {
-        return Some(format!("`torch.{name}`"));
+        return Some(format!("`torch.{}`", shown(name)));
     }
     let (callable, args) = reduced(graph, id)?;
     match (callable, args) {
-        (("torch", "Size"), &[sizes]) => {
-            let sizes: Option<Vec<i64>> = graph
-                .sequence(sizes)?
-                .iter()
-                .map(|&id| graph.int(id))
-                .collect();
-            Some(format!("`torch.Size({:?})`", sizes?))
+        (("torch", "Size"), &[members]) => {
+            Some(format!("`torch.Size({:?})`", sizes(graph, members)?))
         }
-        (("torch", "device"), &[kind]) => Some(format!("the device `{}`", graph.text(kind)?)),
+        (("torch", "device"), &[kind]) => {
+            Some(format!("the device `{}`", shown(graph.text(kind)?)))
+        }
         (("torch", "device"), &[kind, index]) => Some(format!(
             "the device `{}:{}`",
-            graph.text(kind)?,
+            shown(graph.text(kind)?),
             graph.int(index)?
         )),
         _ => None,
@@ -84,15 +92,10 @@ fn numpy(graph: &Graph, id: NodeId) -> Option<String> {
 }
 
 fn array(graph: &Graph, shape: NodeId, of: NodeId) -> Option<String> {
-    let shape: Option<Vec<i64>> = graph
-        .sequence(shape)?
-        .iter()
-        .map(|&id| graph.int(id))
-        .collect();
     Some(format!(
         "a NumPy array of {} with shape {:?}",
         dtype_name(dtype(graph, of)),
-        shape?
+        sizes(graph, shape)?
     ))
 }
 
@@ -113,7 +116,7 @@ fn dtype(graph: &Graph, id: NodeId) -> Option<String> {
                 .and_then(|state| state.get(1))
                 .and_then(|&order| graph.text(order))
                 .unwrap_or_default();
-            Some(format!("{order}{}", graph.text(text)?))
+            Some(format!("{}{}", shown(order), shown(graph.text(text)?)))
         }
         _ => None,
     }

@@ -54,9 +54,11 @@ impl Survey {
     ///
     /// # Errors
     /// When the keys and attribute names met take more than [`Limits::max_name_bytes`]: a pickle may
-    /// share one long text among many.
+    /// share one long text among many. When there are more of them than
+    /// [`Limits::max_pickle_nodes`]: it may share one long list of arguments or attributes.
     pub(super) fn of(object: &TorchObject, roots: &[NodeId], limits: &Limits) -> Result<Self> {
         let mut key_bytes: u64 = 0;
+        let mut met: u64 = 0;
         let graph = object.graph();
         let mut survey = Self {
             children: HashMap::new(),
@@ -79,6 +81,11 @@ impl Survey {
                 continue;
             }
             survey.set(id, Mark::Seen);
+            met = met.saturating_add(view::effort(graph, id));
+            if met > limits.max_pickle_nodes {
+                let allowed = limits.max_pickle_nodes;
+                return Err(Error::limit("max_pickle_nodes", allowed, met));
+            }
             let mut children = view::children(graph, id);
             if children.is_empty() {
                 continue;

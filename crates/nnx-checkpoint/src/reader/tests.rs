@@ -3,6 +3,8 @@ use crate::pickle::NodeId;
 use crate::torch::TorchBuilder;
 use crate::{Dtype, Limits, Standing};
 
+mod sharing;
+
 fn tensor(value: u8) -> Tensor {
     Tensor::from_bytes(Dtype::UInt8, &[2], vec![value, value]).unwrap()
 }

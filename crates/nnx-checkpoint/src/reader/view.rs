@@ -1,12 +1,19 @@
 //! What lies below an object of a graph, and under which names.
 
+mod effort;
 mod module;
 mod object;
 mod quantized;
 
+pub(super) use self::effort::effort;
 pub(super) use self::quantized::script_object;
+
 use super::number;
 use crate::pickle::{Call, Graph, Node, NodeId, Object};
+
+/// Arguments of a mapping's class that can hold its pairs: `OrderedDict(pairs)`,
+/// `defaultdict(factory, pairs)`.
+const MAPPINGS: usize = 2;
 
 /// An object below another.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,6 +6,7 @@
 //! been in a file of `torch.save`, a reference to a storage.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use bytes::Bytes;
 
@@ -28,17 +29,25 @@ pub(super) fn resolve(
     opening: &mut Opening,
 ) -> Result<HashMap<String, Bytes>> {
     let mut storages = HashMap::new();
+    // Many calls can share their bytes: these are read once.
+    let mut known: HashMap<NodeId, Held> = HashMap::new();
     let calls: Vec<(NodeId, NodeId)> = graph
         .ids()
         .filter_map(|id| argument(graph, id).map(|argument| (id, argument)))
         .collect();
     for (id, argument) in calls {
-        let place = graph.offset(id).unwrap_or_default();
-        let read = storage(graph, argument, entry, place, opening);
-        let (class, location, count, bytes) = read.map_err(|error| match entry {
-            Some(entry) => error.in_entry(entry),
-            None => error,
-        })?;
+        let held = match known.entry(argument) {
+            Entry::Occupied(held) => held.into_mut(),
+            Entry::Vacant(vacant) => {
+                let place = graph.offset(id).unwrap_or_default();
+                let read = storage(graph, argument, entry, place, opening);
+                vacant.insert(read.map_err(|error| match entry {
+                    Some(entry) => error.in_entry(entry),
+                    None => error,
+                })?)
+            }
+        };
+        let (class, location, count, bytes) = held.clone();
         let key = format!("{KEY}{}", storages.len());
         let mut text = |text: &str| graph.push(Node::Str(Text::Utf8(text.into())));
         let members = [text("storage"), text(&key), text(&location)];
@@ -51,6 +60,9 @@ pub(super) fn resolve(
     }
     Ok(storages)
 }
+
+/// Class, location, count and bytes of a storage.
+type Held = (Node, String, i64, Bytes);
 
 /// The one argument, if the node is such a call.
 fn argument(graph: &Graph, id: NodeId) -> Option<NodeId> {
@@ -70,7 +82,7 @@ fn storage(
     entry: Option<&str>,
     place: u64,
     opening: &mut Opening,
-) -> Result<(Node, String, i64, Bytes)> {
+) -> Result<Held> {
     let bytes = graph.binary(argument).ok_or_else(|| {
         Error::malformed(format!(
             "`torch.storage._load_from_bytes` takes bytes, got {}",

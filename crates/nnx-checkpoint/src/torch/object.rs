@@ -174,6 +174,13 @@ impl TorchObject {
         })
     }
 
+    /// Bytes of the storage, or of the part of one, that a [`Node::Persistent`] refers to.
+    pub(crate) fn storage_len(&self, id: NodeId) -> Option<usize> {
+        let reference = self.reference(id)?;
+        let slot = self.slots.get(reference.slot)?;
+        Some(reference.part().map_or(slot.byte_len, |part| part.len()))
+    }
+
     /// Whether a TorchScript archive held it.
     pub(super) fn is_script(&self) -> bool {
         let mut entries = self.archive.iter().flat_map(|archive| archive.entries());

@@ -1,7 +1,7 @@
 //! Objects in words, for messages to people.
 
 use super::{Call, Graph, Node, NodeId};
-use crate::error::shown;
+use crate::error::{shown, shown_path};
 
 impl Graph {
     /// A short phrase for what an object is, such as ``a dict of 6 items``, ``the integer `5` `` or
@@ -35,10 +35,7 @@ impl Graph {
             Node::Set(items) => format!("a set of {}", count(items.len(), "item")),
             Node::FrozenSet(items) => format!("a frozenset of {}", count(items.len(), "item")),
             Node::Global { module, name } => {
-                format!(
-                    "the class or function `{}`",
-                    shown(&format!("{module}.{name}"))
-                )
+                format!("the class or function `{}`", shown_path(module, name))
             }
             Node::Extension(code) => format!("the `copyreg` extension {code}"),
             Node::Persistent(_) => "an object outside the pickle".to_owned(),
@@ -56,12 +53,7 @@ impl Graph {
                         .unwrap_or(callable),
                     true,
                 ),
-                Some((_, name)) => (
-                    callable,
-                    name.rsplit('.')
-                        .next()
-                        .is_some_and(|last| last.starts_with(char::is_uppercase)),
-                ),
+                Some((_, name)) => (callable, looks_like_a_class(name)),
                 None => (callable, false),
             },
             Call::New { class, .. } | Call::NewEx { class, .. } | Call::Instance { class, .. } => {
@@ -71,13 +63,24 @@ impl Graph {
         let Some((module, name)) = self.global(*class) else {
             return "an object of a class made on the way".to_owned();
         };
-        let path = format!("{module}.{name}");
+        let path = shown_path(module, name);
         if makes_its_own {
-            format!("an object of `{}`", shown(&path))
+            format!("an object of `{path}`")
         } else {
-            format!("what a call of `{}` makes", shown(&path))
+            format!("what a call of `{path}` makes")
         }
     }
+}
+
+/// Whether the last part of a dotted name begins as classes do. Names longer than any in use are
+/// not searched: very many objects may share one.
+fn looks_like_a_class(name: &str) -> bool {
+    const LONGEST: usize = 1024;
+    name.len() <= LONGEST
+        && name
+            .rsplit('.')
+            .next()
+            .is_some_and(|last| last.starts_with(char::is_uppercase))
 }
 
 fn count(number: usize, what: &str) -> String {

@@ -25,7 +25,7 @@ const BOOKKEEPING: &[&str] = &[
 ];
 
 /// The names that hold what is listed first.
-const HOLDERS: [&str; 4] = [
+pub(super) const HOLDERS: [&str; 4] = [
     "_parameters",
     "_buffers",
     "_modules",
@@ -95,16 +95,18 @@ fn members(graph: &Graph, id: NodeId) -> Vec<NodeId> {
         Node::Set(items) => items.clone(),
         Node::Object(object) => {
             let mut found = object.items.clone();
-            if let Call::Reduce { args, .. } = object.call {
-                let lists = graph.sequence(args).unwrap_or_default();
-                found.extend(
-                    lists
-                        .iter()
-                        .flat_map(|&list| graph.sequence(list).unwrap_or_default().iter().copied()),
-                );
-            }
+            let list = set_argument(graph, id).and_then(|list| graph.sequence(list));
+            found.extend_from_slice(list.unwrap_or_default());
             found
         }
         _ => Vec::new(),
+    }
+}
+
+/// The one argument of a call of `set`.
+pub(super) fn set_argument(graph: &Graph, id: NodeId) -> Option<NodeId> {
+    match graph.object(id)?.call {
+        Call::Reduce { args, .. } => graph.sequence(args)?.first().copied(),
+        _ => None,
     }
 }

@@ -1,6 +1,6 @@
 //! Objects of all other classes.
 
-use super::{Child, class, indexed, keyed};
+use super::{Child, MAPPINGS, class, indexed, keyed};
 use crate::pickle::{Call, Graph, Node, NodeId, Object};
 
 /// Fields of the classes that pickle the values of their fields as a list, in declaration order,
@@ -74,7 +74,8 @@ fn made_of(graph: &Graph, object: &Object) -> Vec<Child> {
         Call::Instance { args, .. } => (args, None),
     };
     if is_mapping_class(graph, object) {
-        let pairs = args.iter().flat_map(|&id| argument_pairs(graph, id));
+        let args = args.iter().take(MAPPINGS);
+        let pairs = args.flat_map(|&id| argument_pairs(graph, id));
         return keyed(graph, &pairs.collect::<Vec<_>>());
     }
     let has_items = !object.items.is_empty()
@@ -101,6 +102,7 @@ pub(super) fn pairs(graph: &Graph, id: NodeId) -> Option<Vec<(NodeId, NodeId)>> 
                 Call::Reduce { args, .. } => {
                     let args = graph.sequence(args).unwrap_or_default();
                     args.iter()
+                        .take(MAPPINGS)
                         .flat_map(|&argument| argument_pairs(graph, argument))
                         .collect()
                 }

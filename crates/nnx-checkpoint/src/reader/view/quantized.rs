@@ -63,10 +63,14 @@ const CONVOLUTION: [&str; 15] = [
 /// What sparse packed parameters pickle instead of their attributes, in this order.
 const SPARSE_PACKED: [&str; 3] = ["_packed_params", "training", "dtype"];
 
+/// Longer than the module of any of these classes: very many objects may share one name.
+const LONGEST_MODULE: usize = 128;
+
 /// The name of a class, if it is one of the quantised modules.
 fn quantized_class<'a>(graph: &'a Graph, object: &Object) -> Option<&'a str> {
     let (module, name) = class(graph, object)?;
-    let is_one = (module.starts_with("torch.ao.nn.") || module.starts_with("torch.nn."))
+    let is_one = module.len() <= LONGEST_MODULE
+        && (module.starts_with("torch.ao.nn.") || module.starts_with("torch.nn."))
         && module.split('.').any(|part| part == "quantized");
     is_one.then_some(name)
 }

@@ -31,6 +31,20 @@ pub(in crate::torch) fn check_dimensions(rank: usize) -> Result<()> {
     )))
 }
 
+/// Attributes that a tensor may have. Many tensors can share one dict of them in the file, and it is
+/// searched for each.
+const MAX_ATTRIBUTES: usize = 1024;
+
+/// Refuses a tensor of more than [`MAX_ATTRIBUTES`] attributes.
+pub(super) fn check_attributes(count: usize) -> Result<()> {
+    if count <= MAX_ATTRIBUTES {
+        return Ok(());
+    }
+    Err(Error::unsupported(format!(
+        "a tensor with {count} attributes is not read, only those with up to {MAX_ATTRIBUTES} are"
+    )))
+}
+
 /// Sizes or strides: a tuple, or a `torch.Size` of one.
 pub(super) fn counts(graph: &Graph, id: NodeId) -> Result<Vec<usize>> {
     let members = graph
@@ -107,12 +121,14 @@ fn is_empty_ordered_dict(graph: &Graph, call: &Call) -> bool {
         return false;
     };
     graph.global(class) == Some(("collections", "OrderedDict"))
-        && graph.sequence(args).is_some_and(|args| {
-            args.iter().all(|&arg| {
+        && match graph.sequence(args) {
+            Some([]) => true,
+            Some(&[arg]) => {
                 graph.sequence(arg).is_some_and(<[NodeId]>::is_empty)
                     && graph.changes(arg).is_empty()
-            })
-        })
+            }
+            _ => false,
+        }
 }
 
 /// A dtype, such as `torch.float32`.
@@ -141,6 +157,7 @@ pub(super) fn lazy_bits(graph: &Graph, metadata: Option<NodeId>) -> Result<(bool
             )));
         }
     };
+    check_attributes(pairs.len())?;
     let (mut conj, mut neg) = (false, false);
     for &(key, value) in pairs {
         match graph.text(key) {

@@ -1,6 +1,6 @@
 //! Subclasses of `torch.Tensor`, attributes, and tensors of other devices.
 
-use super::args::{boolean, count, counts, dtype};
+use super::args::{boolean, check_attributes, count, counts, dtype};
 use super::call::RebuildCall;
 use super::strided::check_rank;
 use super::{Layout, TensorInfo, deeper, plain};
@@ -74,6 +74,7 @@ impl TorchObject {
                 Node::Dict(pairs) => pairs,
                 _ => return Err(unfit(part)),
             };
+            check_attributes(pairs.len())?;
             any |= !pairs.is_empty();
             for &(key, _) in pairs {
                 if let Some(name) = graph.text(key)

@@ -463,3 +463,22 @@ fn arguments_that_do_not_fit_are_refused() {
     let id = made.utils("_rebuild_tensor_v2", args);
     refused(made, id, "the conjugate bit is set on a float32 tensor");
 }
+
+/// Very many tensors can share one dict of attributes, which is searched for each.
+#[test]
+fn attributes_are_bounded() {
+    let with_attributes = |count: i64| {
+        let mut made = Made::new();
+        let data = made.vector();
+        let value = made.int(0);
+        let pairs = (0..count).map(|key| (made.int(key), value)).collect();
+        let state = made.0.push(Node::Dict(pairs));
+        let args = vec![data, made.bool(true), made.ints(&[]), state];
+        let parameter = made.utils("_rebuild_parameter_with_state", args);
+        (made, parameter)
+    };
+    let (made, parameter) = with_attributes(1024);
+    assert!(made.opened().tensor(parameter).unwrap().is_some());
+    let (made, parameter) = with_attributes(1025);
+    refused(made, parameter, "with 1025 attributes");
+}
