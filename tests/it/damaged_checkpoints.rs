@@ -6,6 +6,7 @@ use nnx_checkpoint::pickle::{self, Call, Graph, Node, NodeId, Object, Text};
 use nnx_checkpoint::torch::TorchObject;
 use nnx_checkpoint::zip::{ZipArchive, ZipWriter};
 use nnx_checkpoint::{CheckpointFormat, ErrorKind, Limits, NNCheckpoint, Source};
+use nnx_params::Value;
 use nnx_tests::{Json, fixtures_dir};
 
 #[test]
@@ -49,6 +50,57 @@ fn every_damaged_checkpoint_is_judged() {
     // All but the script and its expectations.
     assert_eq!(judged, files - 2, "every file of the folder is judged");
     println!("{judged} damaged checkpoints judged");
+}
+
+/// Numbers that are NumPy scalars, as scikit-learn's metrics are; the real library keeps them so.
+#[test]
+fn scalars_of_numpy_are_numbers() {
+    let dir = fixtures_dir().join("numpy-scalars");
+    let expected = Json::read(&dir.join("expected.json"));
+    for name in expected.state().keys() {
+        let checkpoint = NNCheckpoint::from_file(dir.join(name))
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
+        let idp = checkpoint.idp.state();
+        let expected = expected.get(name);
+        check_number(name, idp.get("lr"), &expected.get("lr"));
+        check_number(name, idp.get("iter_idx"), &expected.get("iter_idx"));
+        let Some(Value::Map(edp)) = idp.get("train_edp") else {
+            panic!("{name}: {idp:?}");
+        };
+        check_number(name, edp.get("accuracy"), &expected.get("accuracy"));
+        let Some(Value::Map(extra)) = edp.get("extra") else {
+            panic!("{name}: {edp:?}");
+        };
+        check_number(name, extra.get("auc"), &expected.get("auc"));
+    }
+    assert_eq!(expected.state().len(), 8);
+    let error = NNCheckpoint::from_file(dir.join("str.pt")).unwrap_err();
+    assert!(
+        error.to_string().contains("got one of dtype `U3`"),
+        "{error}"
+    );
+}
+
+/// Floats stand in the side-car as Python's `float.hex()`.
+#[track_caller]
+fn check_number(name: &str, found: Option<&Value>, expected: &Json) {
+    let found = match found {
+        Some(Value::Float(value)) => Value::Str(hex(*value)),
+        Some(other) => other.clone(),
+        None => panic!("{name}: no value"),
+    };
+    assert_eq!(found, expected.0, "{name}");
+}
+
+/// Python's `float.hex()`.
+fn hex(value: f64) -> String {
+    let bits = value.to_bits();
+    let (exponent, fraction) = (bits >> 52 & 0x7ff, bits & ((1 << 52) - 1));
+    match exponent {
+        0x7ff => "inf".to_owned(),
+        0 => "0x0.0p+0".to_owned(),
+        _ => format!("0x1.{fraction:013x}p{:+}", exponent as i64 - 1023),
+    }
 }
 
 /// A newer version's values are kept: the graph written back is the graph that was read.

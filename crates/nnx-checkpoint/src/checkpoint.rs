@@ -5,6 +5,7 @@ mod classes;
 mod decode;
 mod encode;
 mod metadata;
+mod numpy;
 mod plain;
 mod slots;
 

@@ -4,14 +4,19 @@ use super::classes;
 use crate::error::{Error, ErrorKind, Result};
 use crate::pickle::{Graph, Node};
 
-/// Modules with the names allowed in them: what NNx 0.2.3 and 0.4.1 write, no more.
+/// Modules with the names allowed in them: what NNx 0.2.3 and 0.4.1 write, and what NumPy's scalars
+/// are made of, which metrics may be. No more.
 #[rustfmt::skip]
 const ALLOWED: &[(&str, &[&str])] = &[
+    ("_codecs", &["encode"]),
     ("collections", &["OrderedDict"]),
     ("nnx.nn.enum.activations", &["Activations"]),
     ("nnx.nn.enum.devices", &["Devices"]),
     ("nnx.nn.enum.losses", &["Losses"]),
     ("nnx.nn.enum.nets", &["Nets"]),
+    ("numpy", &["dtype"]),
+    ("numpy._core.multiarray", &["scalar"]),
+    ("numpy.core.multiarray", &["scalar"]),
     ("torch._utils", &["_rebuild_parameter", "_rebuild_tensor_v2", "_rebuild_tensor_v3"]),
     ("torch.storage", &["UntypedStorage"]),
     (classes::CHECKPOINT, &["NNCheckpoint", "NNCheckpointTransform"]),

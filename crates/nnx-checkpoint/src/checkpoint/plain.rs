@@ -2,7 +2,7 @@
 
 use nnx_params::{State, Value, python_text};
 
-use super::classes;
+use super::{classes, numpy};
 use crate::Limits;
 use crate::error::{Error, Result};
 use crate::pickle::{Call, Graph, Node, NodeId, Object};
@@ -38,7 +38,8 @@ impl<'a> Plain<'a> {
     }
 
     /// The value of an object: None, bools, numbers, texts, lists, tuples, dicts with text keys,
-    /// the enums of NNx (as their texts), its immutable lists and its frozen metrics.
+    /// the enums of NNx (as their texts), its immutable lists and its frozen metrics, and NumPy's
+    /// scalars (as the numbers that they are).
     ///
     /// # Errors
     /// When the object, or one within it, is anything else.
@@ -95,8 +96,12 @@ impl<'a> Plain<'a> {
         })
     }
 
-    /// `Nets('feed_fwd')`, `_ImmutableList([8])`, an `OrderedDict` or a `_FrozenMetrics`.
+    /// `Nets('feed_fwd')`, `_ImmutableList([8])`, an `OrderedDict`, a `_FrozenMetrics` or a scalar
+    /// of NumPy's.
     fn object(&mut self, id: NodeId, object: &Object) -> Result<Value> {
+        if let Some(value) = numpy::scalar(self.graph, id) {
+            return value;
+        }
         let unfilled = object.items.is_empty() && object.pairs.is_empty();
         let unset = object.state.is_none();
         match object.call {
