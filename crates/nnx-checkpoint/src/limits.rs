@@ -39,8 +39,8 @@ pub struct Limits {
     /// Files that the index of a sharded checkpoint may name. Default: 10,000.
     pub max_shards: u64,
     /// Bytes that a tensor may need beyond those of its storage, as a broadcast view does when it
-    /// is gathered; when tensors are written, those that all of them together need so. Default:
-    /// 1 GiB.
+    /// is gathered; when tensors are written, those that all of them together need so, where each
+    /// storage may be written twice, as that of tied weights is. Default: 1 GiB.
     pub max_expanded_bytes: u64,
 }
 

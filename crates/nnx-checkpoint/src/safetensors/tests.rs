@@ -403,6 +403,17 @@ fn what_the_format_cannot_hold_is_refused_before_a_byte_is_written() {
         "the limit `max_expanded_bytes` allows 119, the file asks for 120 or more",
     );
 
+    // Two tensors on one storage are free, a third one is not.
+    let all = ["a", "b", "c"].map(|name| (name, &good));
+    let size = good.byte_len() as u64;
+    assert_eq!(good.byte_len(), good.storage().bytes().len());
+    let none = limits.max_expanded_bytes(0);
+    assert!(write_within(&mut Vec::new(), &all[..2], None, &none).is_ok());
+    let exact = limits.max_expanded_bytes(size);
+    assert!(write_within(&mut Vec::new(), &all, None, &exact).is_ok());
+    let tight = limits.max_expanded_bytes(size - 1);
+    refuse(&all, &tight, "max_expanded_bytes");
+
     let file = written(&[("a", &good)], None).unwrap();
     let header = u64::from_le_bytes(file[..8].try_into().unwrap());
     let tight = limits.max_header_bytes(header);

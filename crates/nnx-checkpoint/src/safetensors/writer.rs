@@ -1,6 +1,6 @@
 //! A file that is being written.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io::Write;
 
 use indexmap::IndexMap;
@@ -11,6 +11,10 @@ use crate::{Limits, Tensor};
 
 /// The header's length is a multiple of this, so that the tensors begin aligned.
 const ALIGNMENT: usize = 8;
+
+/// Times that the bytes of a storage may be written before they count as more than it holds: two
+/// tied weights are an everyday thing.
+const COPIES: u64 = 2;
 
 /// [`write_within`] the default [`Limits`].
 ///
@@ -35,7 +39,8 @@ pub fn write(
 /// Before a byte is written: when two tensors have one name, a tensor has the reserved name
 /// `__metadata__` or a dtype that the format lacks, the header would exceed
 /// [`Limits::max_header_bytes`], or the tensors would together need more than
-/// [`Limits::max_expanded_bytes`] beyond their storages. Later: when the writer refuses.
+/// [`Limits::max_expanded_bytes`] beyond their storages, of which each may be written twice, as that
+/// of two tied weights is. Later: when the writer refuses.
 pub fn write_within(
     w: &mut (impl Write + ?Sized),
     tensors: &[(&str, &Tensor)],
@@ -45,6 +50,8 @@ pub fn write_within(
     let mut ordered = Vec::new();
     let mut names = HashSet::new();
     let mut expanded = 0u64;
+    // By the place of a storage's bytes: how many of them its tensors take, over those written.
+    let mut taken: HashMap<(usize, usize), u64> = HashMap::new();
     for &(name, tensor) in tensors {
         let entry = entry(name, tensor).map_err(|error| error.in_tensor(name))?;
         if !names.insert(name) {
@@ -53,8 +60,17 @@ pub fn write_within(
             )
             .in_tensor(name));
         }
-        let stored = tensor.storage().bytes().len();
+        let bytes = tensor.storage().bytes();
+        let stored = bytes.len();
         expanded = expanded.saturating_add(tensor.byte_len().saturating_sub(stored) as u64);
+        let place = (bytes.as_ptr().addr(), stored);
+        let taken = taken.entry(place).or_default();
+        let free = (stored as u64)
+            .saturating_mul(COPIES)
+            .saturating_sub(*taken);
+        let takes = tensor.byte_len().min(stored) as u64;
+        expanded = expanded.saturating_add(takes.saturating_sub(free));
+        *taken = taken.saturating_add(takes);
         if expanded > limits.max_expanded_bytes {
             return Err(
                 Error::limit("max_expanded_bytes", limits.max_expanded_bytes, expanded)
