@@ -3,6 +3,7 @@ use crate::pickle::NodeId;
 use crate::torch::TorchBuilder;
 use crate::{Dtype, Limits, Standing};
 
+mod quantized;
 mod sharing;
 
 fn tensor(value: u8) -> Tensor {
