@@ -32,6 +32,31 @@ fn what_runs_code_is_dangerous_under_every_spelling() {
             ("torch", "load"),
             ("torch.hub", "load"),
             ("types", "CodeType"),
+            ("_interpreters", "exec"),
+            ("_xxsubinterpreters", "run_string"),
+            ("dataclasses", "_create_fn"),
+            ("typing", "ForwardRef"),
+            ("pty", "spawn"),
+            ("cProfile", "run"),
+            ("pydoc", "pipepager"),
+            ("pkgutil", "resolve_name"),
+            ("logging", "FileHandler"),
+            ("logging.config", "dictConfig"),
+            ("argparse", "FileType"),
+            ("weakref", "finalize"),
+            ("atexit", "register"),
+            ("numpy", "load"),
+            ("numpy.testing._private.utils", "runstring"),
+            ("numpy.f2py.crackfortran", "getlincoef"),
+            ("torch", "UntypedStorage.from_file"),
+            ("torch", "FloatStorage.from_file"),
+            ("torch.jit", "load"),
+            ("torch.utils.cpp_extension", "load_inline"),
+            ("torch.ops", "load_library"),
+            ("torch", "classes.load_library"),
+            ("torch.distributed.rpc", "remote"),
+            ("pandas", "read_pickle"),
+            ("webbrowser", "open"),
         ],
     );
 }
@@ -77,6 +102,12 @@ fn plain_data_is_known() {
             ("argparse", "Namespace"),
             ("__torch__.torch.nn.modules.linear", "Linear"),
             ("nnx.nn.params.nn_checkpoint", "NNCheckpoint"),
+            ("torch.nn.modules.transformer", "TransformerEncoderLayer"),
+            ("torch.nn.functional", "relu"),
+            ("torch._C._nn", "gelu"),
+            ("torch.nn.parallel.data_parallel", "DataParallel"),
+            ("torch.nn.utils.weight_norm", "WeightNorm"),
+            ("torch.torch_version", "TorchVersion"),
             ("nnx.nn.params.nn_params", "_ImmutableList"),
             ("nnx.nn.params.nn_evaluation_data_point", "_FrozenMetrics"),
         ],
@@ -103,9 +134,6 @@ fn what_a_known_module_imports_is_not_known() {
     check(
         Unknown,
         &[
-            ("pathlib", "attrgetter"),
-            ("pathlib", "os"),
-            ("datetime", "sys"),
             ("torch.optim.lr_scheduler", "partial"),
             ("torch.nn.modules.adaptive", "namedtuple"),
             ("torch.nn.modules.container", "operator"),
@@ -113,10 +141,171 @@ fn what_a_known_module_imports_is_not_known() {
             ("torch.nn.modules.module", "register_module_forward_hook"),
         ],
     );
+    check(
+        Dangerous,
+        &[
+            ("pathlib", "attrgetter"),
+            ("pathlib", "os"),
+            ("pathlib", "Path.unlink"),
+            ("datetime", "sys"),
+            ("logging", "os.system"),
+            ("torch.nn", "os"),
+            ("torch.serialization", "shutil"),
+            ("six.moves.builtins", "open"),
+            ("mine.moves.builtins", "open"),
+            ("mine", "_os"),
+        ],
+    );
+}
+
+/// The names look like those of their neighbours, and nothing more is true of them.
+#[test]
+fn a_class_is_known_by_its_name_alone() {
+    check(
+        Unknown,
+        &[
+            ("torch.nn.modules.evil", "Evil"),
+            ("torch.nn.modules.linear", "Evil"),
+            ("torch.nn.modules.linear", "Linear Identity"),
+            ("torch.nn.modules.linear", ""),
+            ("torch.nn.modules", "Linear"),
+            ("torch.ao.nn.quantized", "Evil"),
+            ("torch.optim.evil", "Evil"),
+            ("torch._utils", "_rebuild_evil"),
+            ("numpy.dtypes", "EvilDType"),
+            ("nnx.nn.params.evil", "Evil"),
+            ("nnx.nn.params.nn_run", "NNRun"),
+            ("torch", "ScriptObject"),
+            ("torch.nn.parameter", "_ParameterMeta"),
+            ("torch.utils.data.dataloader", "DataLoader"),
+            ("# From torch", "2.15.0"),
+        ],
+    );
+}
+
+#[test]
+fn classes_of_earlier_releases_are_known() {
+    check(
+        Known,
+        &[
+            ("torch.nn.backends.thnn", "_get_thnn_function_backend"),
+            ("torch.nn.modules.linear", "_LinearWithBias"),
+            ("torch.nn.quantized.modules.linear", "Linear"),
+            ("torch.nn.intrinsic.modules.fused", "ConvBn2d"),
+            ("torch.nn.qat.modules.conv", "Conv2d"),
+            ("torch.quantization.observer", "MinMaxObserver"),
+            ("torch.cuda.amp.grad_scaler", "GradScaler"),
+            ("torch.optim.lr_scheduler", "_LRScheduler"),
+            ("nnx.nn.net.feed_fwd_nn", "FeedFwdNN"),
+        ],
+    );
+}
+
+#[test]
+fn the_lists_are_sorted_and_have_nothing_dangerous() {
+    for list in super::known::LISTS {
+        let mut lines = list.lines();
+        let head = lines.next().expect("a first line");
+        assert!(
+            head.starts_with("# From ") && head.contains(" by "),
+            "{head}"
+        );
+        let mut last = "";
+        for line in lines {
+            let (module, names) = line.split_once(' ').expect("a module and its names");
+            assert!(last < module, "{last} before {module}");
+            last = module;
+            let names: Vec<&str> = names.split(' ').collect();
+            assert!(names.is_sorted_by(|a, b| a < b), "{module}: {names:?}");
+            for name in names {
+                check(Known, &[(module, name)]);
+            }
+        }
+    }
+    for (module, names) in super::known::NAMES {
+        assert!(names.is_sorted_by(|a, b| a < b), "{module}: {names:?}");
+        for name in *names {
+            check(Known, &[(module, name)]);
+        }
+    }
+    let modules = super::known::NAMES.iter().map(|entry| entry.0);
+    assert!(modules.is_sorted_by(|a, b| a < b));
+}
+
+/// What the modules of Python's library import, as three releases of Python have it.
+#[test]
+fn what_leads_to_a_dangerous_module_is_dangerous() {
+    let mut lines = 0;
+    for line in include_str!("tests/leads.txt").lines() {
+        let (module, name) = line.split_once(' ').expect("a module and a name");
+        check(Dangerous, &[(module, name)]);
+        let beyond = format!("{name}.anything");
+        check(Dangerous, &[(module, &beyond)]);
+        lines += 1;
+    }
+    assert!(lines > 400, "{lines} lines");
+}
+
+/// What picklescan, fickling and modelscan flag, whole modules with a star.
+#[test]
+fn what_other_scanners_flag_is_not_known() {
+    for line in include_str!("tests/scanners.txt").lines() {
+        let (module, name) = line.split_once(' ').expect("a module and a name");
+        assert_ne!(Standing::of(module, name), Known, "{line}");
+        if name == "*" {
+            continue;
+        }
+        // A storage that is pickled without `torch.save`: what it holds is looked at.
+        if !matches!(name, "_load_from_bytes" | "basichandlers" | "ConfigModule") {
+            check(Dangerous, &[(module, name)]);
+        }
+    }
+}
+
+/// Plain data within modules that other scanners flag as a whole.
+const PLAIN: &[(&str, &str)] = &[
+    ("types", "SimpleNamespace"),
+    ("uuid", "UUID"),
+    ("uuid", "SafeUUID"),
+];
+
+#[test]
+fn nothing_known_lies_in_a_module_that_other_scanners_flag() {
+    let flagged: Vec<&str> = include_str!("tests/scanners.txt")
+        .lines()
+        .filter_map(|line| line.strip_suffix(" *"))
+        // A constructor of plain data is not the function that evaluates it; and of the programs
+        // of TorchScript, what reads their constants is all that is known.
+        .filter(|module| !["builtins", "__builtin__", "__builtins__", "torch.jit"].contains(module))
+        .collect();
+    let is_flagged = |module: &str| {
+        flagged
+            .iter()
+            .any(|flagged| module == *flagged || module.starts_with(&format!("{flagged}.")))
+    };
+    for (module, names) in super::known::NAMES {
+        for name in *names {
+            assert!(
+                !is_flagged(module) || PLAIN.contains(&(module, name)),
+                "{module}.{name}"
+            );
+        }
+    }
+    for line in super::known::LISTS.iter().flat_map(|list| list.lines()) {
+        let module = line.split(' ').next().unwrap_or_default();
+        assert!(!is_flagged(module), "{module}");
+    }
 }
 
 /// It unpickles whatever its argument holds, however that is spelled.
 #[test]
 fn a_nested_pickle_is_not_known() {
     check(Unknown, &[("torch.storage", "_load_from_bytes")]);
+}
+
+/// A name is a path, and each split of it is tried.
+#[test]
+fn a_long_path_is_judged_at_once() {
+    let path = "a.".repeat(30_000) + "b";
+    check(Dangerous, &[("mine", &path)]);
 }
