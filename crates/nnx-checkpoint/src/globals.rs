@@ -107,5 +107,28 @@ pub(crate) fn in_graph(graph: &Graph, entry: Option<&str>, start: u64) -> Vec<Gl
     found
 }
 
+/// The function by which Python's own `pickle` restores a storage: it unpickles its argument.
+const LOADS_BYTES: (&str, &str) = ("torch.storage", "_load_from_bytes");
+
+/// Takes the function that restores a storage for known where all its calls were read, so that the
+/// graph has a storage in the place of each: what their arguments name stands in the list on its own.
+pub(crate) fn settle(globals: &mut [GlobalUse], graph: &Graph) {
+    let mut uses = globals
+        .iter_mut()
+        .filter(|global| (&*global.module, &*global.name) == LOADS_BYTES);
+    // With a second list of names there is a second pickle, whose graph is not at hand.
+    let (Some(only), None) = (uses.next(), uses.next()) else {
+        return;
+    };
+    let is_loader = |id| graph.global(id) == Some(LOADS_BYTES);
+    let mut is_left = is_loader(graph.root());
+    for id in graph.ids() {
+        graph.each_member(id, |member| is_left |= is_loader(member));
+    }
+    if !is_left {
+        only.standing = Standing::Known;
+    }
+}
+
 #[cfg(test)]
 mod tests;

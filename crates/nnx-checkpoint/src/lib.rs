@@ -73,7 +73,7 @@ pub use globals::{GlobalUse, Standing};
 pub use limits::Limits;
 pub use reader::{CheckpointReader, OpenOptions, OtherEntry, TensorEntry};
 pub use save::save_atomic;
-pub use sniff::{Format, SNIFF_BYTES, sniff};
+pub use sniff::{Format, SNIFF_BYTES, compression, sniff};
 pub use source::Source;
 pub use state_dict::{Mapping, Modules, StateDict, StateValue};
 pub use tensor::{Quantizer, Storage, Tensor, TensorClass, contiguous_strides};

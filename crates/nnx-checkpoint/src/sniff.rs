@@ -1,6 +1,10 @@
 //! Telling formats apart by their first bytes.
 
+mod compression;
+
 use std::fmt;
+
+pub use self::compression::compression;
 
 /// Bytes of a file's beginning that [`sniff`] looks at, at most.
 pub const SNIFF_BYTES: usize = 512;
@@ -38,7 +42,7 @@ pub enum Format {
     Onnx,
     /// A msgpack file, as Flax writes it.
     Flax,
-    /// A compressed file: gzip, xz, Zstandard, bzip2 or 7z.
+    /// A compressed file; [`compression`] tells how.
     Compressed,
     /// The text that Git LFS leaves in place of a file that was not downloaded.
     GitLfsPointer,
@@ -64,6 +68,9 @@ pub fn sniff(prefix: &[u8]) -> Option<Format> {
     if let Some((_, format)) = MAGICS.iter().find(|(magic, _)| prefix.starts_with(magic)) {
         return Some(*format);
     }
+    if compression::certain(prefix).is_some() {
+        return Some(Format::Compressed);
+    }
     if is_html(prefix) {
         return Some(Format::Html);
     }
@@ -71,10 +78,7 @@ pub fn sniff(prefix: &[u8]) -> Option<Format> {
         return Some(Format::SafeTensors);
     }
     // Read as a length, these may be that of a safetensors header, hence after it.
-    if matches!(
-        prefix,
-        [0x1f, 0x8b, 0x08, ..] | [b'B', b'Z', b'h', b'1'..=b'9', ..]
-    ) {
+    if compression::likely(prefix).is_some() {
         return Some(Format::Compressed);
     }
     if is_flax(prefix) {
@@ -108,9 +112,6 @@ const MAGICS: &[(&[u8], Format)] = &[
     (b"\x89HDF\r\n\x1a\n", Format::Hdf5),
     (b"\x93NUMPY", Format::Npy),
     (b"version https://git-lfs", Format::GitLfsPointer),
-    (b"\xfd7zXZ\x00", Format::Compressed),
-    (b"\x28\xb5\x2f\xfd", Format::Compressed),
-    (b"7z\xbc\xaf\x27\x1c", Format::Compressed),
 ];
 
 /// Whether a page begins here, in any letter case.

@@ -110,7 +110,7 @@ pub(crate) struct Inspect {
     #[arg(long, value_name = "PREFIX")]
     pub(crate) select: Option<String>,
     /// Show the names as a tree, with the size of each branch
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long)]
     pub(crate) tree: bool,
 }
 

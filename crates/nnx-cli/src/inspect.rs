@@ -8,7 +8,10 @@ mod tensors;
 mod text;
 mod tree;
 
+use serde::Serialize;
+
 use self::contents::Contents;
+use self::tree::Tree;
 use crate::arguments::Inspect;
 use crate::failure::Failure;
 use crate::json;
@@ -18,13 +21,29 @@ use crate::terminal::Page;
 
 pub(crate) fn run(arguments: &Inspect) -> Outcome {
     match read(arguments) {
-        Ok(contents) if arguments.json => Outcome::success(json::object(&contents)),
+        Ok(contents) if arguments.json => {
+            let tree = arguments.tree.then(|| Tree::of(&contents.tensors));
+            let object = WithTree {
+                contents: &contents,
+                tree,
+            };
+            Outcome::success(json::object(&object))
+        }
         Ok(contents) => {
             let page = Page::of_stdout();
             Outcome::success(text::render(&contents, arguments.tree, &page))
         }
         Err(failure) => Outcome::failure(&failure, arguments.json),
     }
+}
+
+/// The contents and, if it is wanted, the tree of their names.
+#[derive(Serialize)]
+struct WithTree<'a> {
+    #[serde(flatten)]
+    contents: &'a Contents,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tree: Option<Tree<'a>>,
 }
 
 fn read(arguments: &Inspect) -> Result<Contents, Failure> {

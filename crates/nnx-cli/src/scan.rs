@@ -2,7 +2,10 @@
 
 mod contents;
 mod files;
+mod inflate;
 mod pickles;
+mod sight;
+mod storages;
 mod tar;
 mod text;
 mod verdict;
@@ -10,12 +13,12 @@ mod zip;
 
 use std::path::Path;
 
-use nnx_checkpoint::Source;
-
-use self::contents::Scanner;
+use self::contents::{Place, Scanner};
 use self::files::Found;
+use self::sight::Sight;
 use self::verdict::{Judgement, Report};
 use crate::arguments::Scan;
+use crate::failure::Failure;
 use crate::json;
 use crate::outcome::Outcome;
 use crate::parallel;
@@ -58,12 +61,15 @@ fn judge(found: &Found) -> Judgement {
 }
 
 fn judge_file(path: &Path) -> Judgement {
-    match Source::open(path) {
-        Ok(source) => {
-            let mut scanner = Scanner::default();
-            scanner.file(source.bytes());
-            scanner.into_judgement(path)
+    let judged = Sight::of(path).and_then(|before| {
+        let source = before.open(path)?;
+        let mut scanner = Scanner::default();
+        scanner.file(source.bytes());
+        if Sight::of(path)? != before {
+            let message = "the file changed while it was looked at";
+            scanner.fail(Failure::new("io", message), &Place::default());
         }
-        Err(error) => Judgement::failed(path, error.into()),
-    }
+        Ok(scanner.into_judgement(path))
+    });
+    judged.unwrap_or_else(|failure| Judgement::failed(path, failure.in_path(path)))
 }

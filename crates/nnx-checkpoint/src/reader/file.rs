@@ -10,7 +10,7 @@ use super::entry::{OtherEntry, Place, TensorEntry};
 use super::options::OpenOptions;
 use super::{index, mistaken, names};
 use crate::error::{Error, ErrorKind, Result};
-use crate::globals::GlobalUse;
+use crate::globals::{self, GlobalUse};
 use crate::pickle::Node;
 use crate::safetensors::SafeTensors;
 use crate::sniff::{Format, SNIFF_BYTES, sniff};
@@ -47,7 +47,7 @@ pub(super) fn read(bytes: &Bytes, options: &OpenOptions) -> Result<File> {
             torch(bytes, format, options)
         }
         Some(Format::SafeTensors) => safetensors(bytes, options),
-        Some(other) => Err(mistaken::error(other)),
+        Some(other) => Err(mistaken::error(other, prefix)),
         None => unknown(bytes, options),
     }
 }
@@ -56,6 +56,7 @@ fn torch(bytes: &Bytes, format: Format, options: &OpenOptions) -> Result<File> {
     let mut opening = Opening::new(format, &options.limits, !options.allow_dangerous_globals);
     let object = TorchObject::read_as(bytes, &mut opening)?;
     let object = Arc::new(object.with_verify(options.verify));
+    globals::settle(&mut opening.globals, object.graph());
     let listing = names::list(&object, opening.constants, &options.limits)?;
     Ok(File {
         format: opening.format,
@@ -125,6 +126,9 @@ fn unknown(bytes: &Bytes, options: &OpenOptions) -> Result<File> {
     }
     if index::is_one(bytes) {
         return Err(mistaken::index());
+    }
+    if let Some(error) = mistaken::otherwise(bytes) {
+        return Err(error);
     }
     let length = bytes
         .first_chunk()

@@ -1,11 +1,17 @@
 //! What people take for a checkpoint, and what to do with it instead.
 
-use crate::Format;
 use crate::error::{Error, ErrorKind};
+use crate::sniff::{Format, compression};
 
-/// The error of a file that is something else.
+/// Zero bytes at the beginning that no file of weights has: a safetensors header of no length has
+/// nothing in it.
+const MIN_ZEROS: usize = 16;
+/// Those that are counted, for there may be a disk full of them.
+const COUNTED_ZEROS: usize = 1 << 20;
+
+/// The error of a file that is something else. `bytes` are those of the file, or its first ones.
 #[cold]
-pub(super) fn error(format: Format) -> Error {
+pub(super) fn error(format: Format, bytes: &[u8]) -> Error {
     let hint = match format {
         Format::EmptyZip => "nothing is in it; fetch the file again",
         Format::Gguf => "llama.cpp reads it; look for the model's safetensors files instead",
@@ -19,19 +25,83 @@ pub(super) fn error(format: Format) -> Error {
         }
         Format::Compressed => "decompress it first",
         Format::GitLfsPointer => "it stands for a file that `git lfs pull` downloads",
-        Format::Html => {
-            "a download gave an error message or a login page instead of the file; fetch it again"
-        }
+        Format::Html => DOWNLOAD,
         _ => "it must be opened in another way",
     };
     not_a_checkpoint(
         match format {
             Format::GitLfsPointer => "a Git LFS pointer".to_owned(),
+            Format::Compressed => match compression(bytes) {
+                Some(name) => format!("a compressed file ({name})"),
+                None => format.to_string(),
+            },
             other => other.to_string(),
         },
         hint,
     )
 }
+
+const DOWNLOAD: &str =
+    "a download gave an error message or a login page instead of the file; fetch it again";
+
+/// The error of a file that its first bytes tell to be of a kind that has nothing to do with models,
+/// or of one that a download has left without its beginning.
+#[cold]
+pub(super) fn otherwise(bytes: &[u8]) -> Option<Error> {
+    let head = bytes.get(..COUNTED_ZEROS).unwrap_or(bytes);
+    let zeros = head.iter().take_while(|&&byte| byte == 0).count();
+    let what = if zeros > 0 && zeros == bytes.len() {
+        Some(format!("a file of nothing but {zeros} zero bytes"))
+    } else if zeros == head.len() && zeros > 0 {
+        Some(format!(
+            "a file that begins with {zeros} zero bytes and more"
+        ))
+    } else if zeros >= MIN_ZEROS {
+        Some(format!("a file that begins with {zeros} zero bytes"))
+    } else {
+        None
+    };
+    if let Some(what) = what {
+        let hint = "a download that broke off looks like this; fetch it again";
+        return Some(not_a_checkpoint(what, hint));
+    }
+    let (_, what, hint) = OTHERS.iter().find(|(magic, ..)| bytes.starts_with(magic))?;
+    Some(not_a_checkpoint((*what).to_owned(), hint))
+}
+
+/// Kinds of files by their first bytes, with what to do. As the length of a safetensors header, each
+/// beginning would pass that format's bound.
+const OTHERS: &[(&[u8], &str, &str)] = &[
+    (b"\x89PNG\r\n\x1a\n", "a PNG image", ANOTHER),
+    (b"\xff\xd8\xff\xe0", "a JPEG image", ANOTHER),
+    (b"\xff\xd8\xff\xe1", "a JPEG image", ANOTHER),
+    (b"\xff\xd8\xff\xdb", "a JPEG image", ANOTHER),
+    (b"GIF8", "a GIF image", ANOTHER),
+    (b"RIFF", "a RIFF file: an image, a sound or a film", ANOTHER),
+    (b"%PDF-", "a PDF document", ANOTHER),
+    (b"\x7fELF", "an ELF program or library", ANOTHER),
+    (
+        b"\xcf\xfa\xed\xfe",
+        "a program or library of macOS",
+        ANOTHER,
+    ),
+    (b"SQLite format 3\0", "an SQLite database", ANOTHER),
+    (b"PAR1", "a Parquet table", ANOTHER),
+    (b"ARROW1", "an Arrow table", ANOTHER),
+    (
+        b"lmgg",
+        "a GGML model",
+        "llama.cpp converts it; look for the model's safetensors files instead",
+    ),
+    (
+        b"tjgg",
+        "a GGML model",
+        "llama.cpp converts it; look for the model's safetensors files instead",
+    ),
+    (b"<?xml", "an XML document", DOWNLOAD),
+];
+
+const ANOTHER: &str = "it has the name of another file; fetch the model again";
 
 /// The error of a file of no format that is known here.
 #[cold]

@@ -367,3 +367,30 @@ fn what_is_written_behind_garbage_was_named_all_the_same() {
     );
     assert_eq!(error.offset(), Some(2));
 }
+
+/// A file of another kind is named by what it is.
+#[test]
+fn what_people_take_for_a_checkpoint_is_named() {
+    #[track_caller]
+    fn check(bytes: &[u8], expected: &str) {
+        let error = open(bytes.to_vec(), Limits::default()).unwrap_err();
+        assert_eq!(error.kind().name(), "not_a_checkpoint");
+        let message = error.to_string();
+        assert!(message.contains(expected), "{message}");
+    }
+    check(&[0; 8], "nothing but 8 zero bytes");
+    check(&[0; 4096], "a download that broke off looks like this");
+    let mut sparse = vec![0; 4096];
+    sparse.extend(b"tensor data");
+    check(&sparse, "begins with 4096 zero bytes");
+    let mut long = vec![0; 2 << 20];
+    long.push(1);
+    check(&long, "begins with 1048576 zero bytes and more");
+    check(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "a PNG image");
+    check(b"\xff\xd8\xff\xe0\0\x10JFIF\0", "a JPEG image");
+    check(b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", "a PDF document");
+    check(b"\x7fELF\x02\x01\x01\0\0\0\0\0", "an ELF program");
+    check(b"\x1f\x8b\x08\0\0\0\0\0\0\x03", "a compressed file (gzip)");
+    check(b"\x04\x22\x4d\x18\x64\x40\xa7", "a compressed file (LZ4)");
+    check(b"Rar!\x1a\x07\x01\0", "a compressed file (RAR)");
+}

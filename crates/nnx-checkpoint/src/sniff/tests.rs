@@ -100,3 +100,39 @@ fn models_of_other_libraries_and_compressed_files_are_named() {
     check("fd377a585a00", Some(Format::Compressed));
     check("425a6839", Some(Format::Compressed));
 }
+
+#[test]
+fn every_compression_is_named() {
+    #[track_caller]
+    fn check(head: &[u8], expected: &str) {
+        assert_eq!(sniff(head), Some(Format::Compressed), "{head:x?}");
+        assert_eq!(compression(head), Some(expected));
+    }
+    check(b"\x1f\x8b\x08\0\0\0\0\0\0\x03", "gzip");
+    // `zlib.compress(b"a" * 9, level)` of the levels 0, 6 and 9.
+    check(b"\x78\x01\x01\x09\x00\xf6\xff\x61", "zlib");
+    check(b"\x78\x9c\x4b\x84\x03\x00\x11\xf4", "zlib");
+    check(b"\x78\xda\x4b\x84\x03\x00\x11\xf4", "zlib");
+    check(b"BZh91AY&SY", "bzip2");
+    check(b"\xfd7zXZ\0", "xz");
+    check(b"\x28\xb5\x2f\xfd\x04", "Zstandard");
+    check(b"\x50\x2a\x4d\x18\x04", "Zstandard");
+    check(b"7z\xbc\xaf\x27\x1c\0\x04", "7z");
+    check(b"Rar!\x1a\x07\x01\0", "RAR");
+    check(b"Rar!\x1a\x07\0", "RAR");
+    check(b"\x04\x22\x4d\x18\x64\x40\xa7", "LZ4");
+    check(b"\x1f\x9d\x90\x61\xc2\xc6\x10\x80", "compress");
+    check(b"LZIP\x01\x0c", "lzip");
+    check(b"ZF0x1b                ", "joblib");
+    check(b"\x5d\0\0\x80\0\xff\xff\xff\xff\xff\xff\xff\xff\0", "LZMA");
+}
+
+#[test]
+fn the_length_of_a_header_is_no_compression() {
+    // 40,056 and 40,223 bytes, the first of which is a space.
+    assert_eq!(sniff(b"\x78\x9c\0\0\0\0\0\0 {"), None);
+    assert_eq!(sniff(b"\x1f\x9d\0\0\0\0\0\0 {"), None);
+    assert_eq!(sniff(b"x^2 + y^2"), None);
+    assert_eq!(compression(b"x^2 + y^2"), None);
+    assert_eq!(compression(b""), None);
+}

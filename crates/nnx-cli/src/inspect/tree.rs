@@ -1,6 +1,7 @@
 //! Names as a tree.
 
 use indexmap::IndexMap;
+use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::contents::TensorLine;
 
@@ -18,7 +19,7 @@ pub(super) struct Tree<'a> {
 #[derive(Debug, Default)]
 struct Branch<'a> {
     children: IndexMap<&'a str, usize>,
-    tensor: Option<&'a TensorLine>,
+    tensor: Option<(usize, &'a TensorLine)>,
     tensors: usize,
     bytes: u64,
 }
@@ -39,13 +40,13 @@ impl<'a> Tree<'a> {
         let mut tree = Self {
             nodes: vec![Branch::default()],
         };
-        for tensor in tensors {
-            tree.add(tensor);
+        for (index, tensor) in tensors.iter().enumerate() {
+            tree.add(index, tensor);
         }
         tree
     }
 
-    fn add(&mut self, tensor: &'a TensorLine) {
+    fn add(&mut self, index: usize, tensor: &'a TensorLine) {
         let mut at = 0;
         for part in tensor.name.splitn(MAX_LEVELS, '.') {
             let new = self.nodes.len();
@@ -60,7 +61,7 @@ impl<'a> Tree<'a> {
             }
         }
         if let Some(branch) = self.nodes.get_mut(at) {
-            branch.tensor = Some(tensor);
+            branch.tensor = Some((index, tensor));
         }
     }
 
@@ -105,7 +106,7 @@ impl<'a> Tree<'a> {
             let mut label = format!("{guide}{corner}{part}");
             let child = self.joined(child, &mut label);
             lines.push(match child.tensor {
-                Some(tensor) => Line::Tensor(label, tensor),
+                Some((_, tensor)) => Line::Tensor(label, tensor),
                 None => Line::Branch {
                     label,
                     tensors: child.tensors,
@@ -116,3 +117,49 @@ impl<'a> Tree<'a> {
         }
     }
 }
+
+/// As JSON, a branch is an object of what is below it, and a tensor is its place in the list of
+/// tensors; a name that is both is an array of the two, so that no key can be mistaken for another.
+#[derive(Clone, Copy)]
+struct Json<'t, 'a> {
+    tree: &'t Tree<'a>,
+    branch: &'t Branch<'a>,
+}
+
+impl Serialize for Tree<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.nodes.first() {
+            Some(branch) => Below(Json { tree: self, branch }).serialize(serializer),
+            None => serializer.serialize_map(Some(0))?.end(),
+        }
+    }
+}
+
+impl Serialize for Json<'_, '_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.branch.tensor {
+            Some((index, _)) if self.branch.children.is_empty() => index.serialize(serializer),
+            Some((index, _)) => (index, Below(*self)).serialize(serializer),
+            None => Below(*self).serialize(serializer),
+        }
+    }
+}
+
+/// What is below a branch.
+struct Below<'t, 'a>(Json<'t, 'a>);
+
+impl Serialize for Below<'_, '_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Json { tree, branch } = self.0;
+        let mut map = serializer.serialize_map(Some(branch.children.len()))?;
+        for (part, &at) in &branch.children {
+            if let Some(branch) = tree.nodes.get(at) {
+                map.serialize_entry(part, &Json { tree, branch })?;
+            }
+        }
+        map.end()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use bytes::Bytes;
 use nnx_checkpoint::safetensors::SafeTensors;
-use nnx_checkpoint::{Format, Limits, Standing, sniff};
+use nnx_checkpoint::{Format, Limits, Standing, compression, sniff};
 
 use super::verdict::{Finding, Judgement};
 use super::{tar, zip};
@@ -13,9 +13,9 @@ use crate::failure::Failure;
 
 /// How deep archives and pickles within one another are looked into.
 const MAX_NESTING: usize = 8;
-/// Bytes that one deflated entry may inflate to.
-const MAX_INFLATED_BYTES: u64 = 1 << 30;
-/// Bytes that the deflated entries of one file may inflate to together.
+/// Bytes that one deflated entry or compressed file may inflate to.
+pub(super) const MAX_INFLATED_BYTES: u64 = 1 << 30;
+/// Bytes that all that is deflated in one file may inflate to together.
 const MAX_INFLATED_TOTAL: u64 = 1 << 33;
 
 /// Where bytes that are looked at lie in the file.
@@ -108,9 +108,19 @@ impl Scanner {
         }
         match format {
             Some(Format::Npy) => self.numpy(bytes, place),
-            Some(format @ (Format::Compressed | Format::Hdf5 | Format::GitLfsPointer)) => {
+            Some(Format::Compressed) => match compression(bytes) {
+                Some("gzip") => self.gzip(bytes, place),
+                Some("zlib") => self.zlib(bytes, place),
+                name => {
+                    let name = name.unwrap_or("unknown");
+                    let message = format!("a compressed file ({name}); unpack it first");
+                    self.fail(Failure::new("unsupported", message), place);
+                }
+            },
+            Some(format @ (Format::Hdf5 | Format::GitLfsPointer)) => {
                 self.fail(Failure::new("unsupported", why_not(format)), place);
             }
+            _ if bytes.starts_with(b"x^") => self.zlib_or_text(bytes, place),
             _ => {}
         }
     }
@@ -177,7 +187,6 @@ fn why_not(format: Format) -> String {
         Format::Hdf5 => "an HDF5 file may hold code of Keras, which this command does not look \
                          for"
         .to_owned(),
-        Format::GitLfsPointer => format.to_string(),
-        _ => format!("{format}; unpack it first"),
+        _ => format.to_string(),
     }
 }

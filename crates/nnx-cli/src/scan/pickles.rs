@@ -5,6 +5,7 @@ use nnx_checkpoint::pickle::{self, Call, Graph, Node, Object};
 use nnx_checkpoint::{ErrorKind, Standing};
 
 use super::contents::{Place, Scanner};
+use super::storages;
 use crate::failure::Failure;
 
 /// Pickles that may stand behind one another; five begin a legacy file of PyTorch.
@@ -70,9 +71,12 @@ impl Scanner {
 
     /// Adds what a pickle names, and looks into the byte strings that it holds.
     fn graph(&mut self, graph: &Graph, start: u64, place: &Place) {
+        let restored = storages::only_restored(graph, &self.limits);
         for (id, node) in graph.nodes() {
             let offset = graph.offset(id).map(|offset| offset.saturating_add(start));
             match node {
+                // What its arguments name is found in them.
+                Node::Global { .. } if restored.contains(&id) => {}
                 Node::Global { module, name } => self.find(module, name, offset, place),
                 // The registry is Python's own; no file tells what stands in it.
                 Node::Extension(code) => {
