@@ -3,8 +3,8 @@
 use crate::error::{Error, ErrorKind};
 use crate::sniff::{Format, compression};
 
-/// Zero bytes at the beginning that no file of weights has: a safetensors header of no length has
-/// nothing in it.
+/// Zero bytes at the beginning that no file of weights has: eight of them may be the length of a
+/// safetensors header that is wrong.
 const MIN_ZEROS: usize = 16;
 /// Those that are counted, for there may be a disk full of them.
 const COUNTED_ZEROS: usize = 1 << 20;
@@ -50,16 +50,16 @@ const DOWNLOAD: &str =
 pub(super) fn otherwise(bytes: &[u8]) -> Option<Error> {
     let head = bytes.get(..COUNTED_ZEROS).unwrap_or(bytes);
     let zeros = head.iter().take_while(|&&byte| byte == 0).count();
-    let what = if zeros > 0 && zeros == bytes.len() {
+    let what = if zeros < MIN_ZEROS {
+        None
+    } else if zeros == bytes.len() {
         Some(format!("a file of nothing but {zeros} zero bytes"))
-    } else if zeros == head.len() && zeros > 0 {
+    } else if zeros == head.len() {
         Some(format!(
             "a file that begins with {zeros} zero bytes and more"
         ))
-    } else if zeros >= MIN_ZEROS {
-        Some(format!("a file that begins with {zeros} zero bytes"))
     } else {
-        None
+        Some(format!("a file that begins with {zeros} zero bytes"))
     };
     if let Some(what) = what {
         let hint = "a download that broke off looks like this; fetch it again";

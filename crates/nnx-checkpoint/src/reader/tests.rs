@@ -378,7 +378,7 @@ fn what_people_take_for_a_checkpoint_is_named() {
         let message = error.to_string();
         assert!(message.contains(expected), "{message}");
     }
-    check(&[0; 8], "nothing but 8 zero bytes");
+    check(&[0; 16], "nothing but 16 zero bytes");
     check(&[0; 4096], "a download that broke off looks like this");
     let mut sparse = vec![0; 4096];
     sparse.extend(b"tensor data");

@@ -28,6 +28,9 @@ pub(super) struct Place {
     pub(super) value: Option<u64>,
     /// How many archives and values there are around the bytes.
     pub(super) nesting: usize,
+    /// Whether the bytes are the numbers of a tensor: their beginning is looked at, and no more, so
+    /// that a scan need not read all of a large file.
+    pub(super) is_storage: bool,
 }
 
 impl Place {
@@ -41,6 +44,7 @@ impl Place {
             entry: Some(entry),
             value: self.value,
             nesting: self.nesting.saturating_add(1),
+            is_storage: false,
         }
     }
 
@@ -50,6 +54,7 @@ impl Place {
             entry: self.entry.clone(),
             value: self.value.or(offset),
             nesting: self.nesting.saturating_add(1),
+            is_storage: false,
         }
     }
 }
@@ -103,7 +108,9 @@ impl Scanner {
         self.stream(bytes, place, self.is_sound(format, bytes));
         if tar::is_tar(bytes) {
             self.tar(bytes, place);
-        } else if let Some(archive) = zip::at_the_end(bytes) {
+        } else if !place.is_storage
+            && let Some(archive) = zip::at_the_end(bytes)
+        {
             self.zip(&archive, place);
         }
         match format {

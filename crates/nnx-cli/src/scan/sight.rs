@@ -87,3 +87,35 @@ fn open_without_waiting(path: &Path) -> io::Result<File> {
     std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK);
     options.open(path)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_file_that_changed_is_not_the_one_that_was_seen() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        fs::write(&path, [1, 2, 3]).unwrap();
+        let seen = Sight::of(&path).unwrap();
+        assert_eq!(seen.open(&path).unwrap().bytes().len(), 3);
+        fs::write(&path, [1, 2]).unwrap();
+        let failure = seen.open(&path).unwrap_err();
+        assert!(failure.message().contains("3 bytes, but has 2"));
+        assert_ne!(Sight::of(&path).unwrap(), seen);
+        fs::remove_file(&path).unwrap();
+        assert!(seen.open(&path).is_err());
+        assert!(Sight::of(&path).is_err());
+    }
+
+    #[test]
+    fn a_file_without_bytes_is_empty() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        fs::write(&path, []).unwrap();
+        let source = Sight::of(&path).unwrap().open(&path).unwrap();
+        assert!(source.bytes().is_empty());
+    }
+}

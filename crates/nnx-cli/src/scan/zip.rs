@@ -28,8 +28,12 @@ impl Scanner {
         let is_package = entries
             .iter()
             .any(|entry| entry.name().ends_with(PACKAGE_MARK));
+        let is_checkpoint = entries
+            .iter()
+            .any(|entry| entry.name().ends_with("/data.pkl"));
         for entry in entries {
-            let place = place.entry(entry.name());
+            let mut place = place.entry(entry.name());
+            place.is_storage = is_checkpoint && is_storage(entry.name());
             if is_package && entry.name().ends_with(".py") {
                 // An importer of the package runs it.
                 self.find(&module_of(entry.name()), "<source>", None, &place);
@@ -53,6 +57,14 @@ impl Scanner {
         }
         Ok(archive.data_unverified(entry)?)
     }
+}
+
+/// Whether an entry of a checkpoint is a storage by its name, `ROOT/data/NUMBER`.
+fn is_storage(entry: &str) -> bool {
+    let mut parts = entry.rsplitn(3, '/');
+    let (key, folder) = (parts.next(), parts.next());
+    folder == Some("data")
+        && key.is_some_and(|key| !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// The module that a source file of a package is, without the archive's root folder.
