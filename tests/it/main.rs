@@ -11,6 +11,7 @@
 mod cases;
 mod casts;
 mod checkpoints;
+mod convert;
 mod damaged;
 mod damaged_checkpoints;
 mod docs;

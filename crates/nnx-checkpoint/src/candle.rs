@@ -1,8 +1,9 @@
 //! Conversions between [`Tensor`] and candle's tensor: the only place of this crate that knows
 //! candle.
 
-use candle_core::{CpuStorage, DType, Device, Storage};
+use candle_core::{CpuStorage, DType, Device, Storage, WithDType};
 
+use crate::tensor::reserved;
 use crate::{Dtype, Error, Result, Tensor};
 
 /// The dtypes that candle computes with.
@@ -47,8 +48,33 @@ impl TryFrom<&Tensor> for candle_core::Tensor {
                 Error::unsupported(format!("candle has no dtype `{}`", tensor.dtype()))
             })?;
         let bytes = tensor.to_bytes()?;
-        Self::from_raw_buffer(&bytes, dtype, tensor.shape(), &Device::Cpu).map_err(refused)
+        let shape = tensor.shape();
+        match dtype {
+            DType::U8 => of_values(values(&bytes, u8::from_le_bytes)?, shape),
+            DType::U32 => of_values(values(&bytes, u32::from_le_bytes)?, shape),
+            DType::I16 => of_values(values(&bytes, i16::from_le_bytes)?, shape),
+            DType::I32 => of_values(values(&bytes, i32::from_le_bytes)?, shape),
+            DType::I64 => of_values(values(&bytes, i64::from_le_bytes)?, shape),
+            DType::BF16 => of_values(values(&bytes, half::bf16::from_le_bytes)?, shape),
+            DType::F16 => of_values(values(&bytes, half::f16::from_le_bytes)?, shape),
+            DType::F32 => of_values(values(&bytes, f32::from_le_bytes)?, shape),
+            DType::F64 => of_values(values(&bytes, f64::from_le_bytes)?, shape),
+            _ => Self::from_raw_buffer(&bytes, dtype, shape, &Device::Cpu).map_err(refused),
+        }
     }
+}
+
+/// The values that the bytes are, in memory of their own.
+fn values<T, const N: usize>(bytes: &[u8], value: impl Fn([u8; N]) -> T) -> Result<Vec<T>> {
+    let (bytes, _) = bytes.as_chunks::<N>();
+    let mut values = reserved(bytes.len())?;
+    values.extend(bytes.iter().map(|bytes| value(*bytes)));
+    Ok(values)
+}
+
+/// A tensor of candle's that takes the values over as they are.
+fn of_values<T: WithDType>(values: Vec<T>, shape: &[usize]) -> Result<candle_core::Tensor> {
+    candle_core::Tensor::from_vec(values, shape, &Device::Cpu).map_err(refused)
 }
 
 /// Copies the elements once, in row-major order, from whatever device they are on.

@@ -24,10 +24,10 @@ use crate::safetensors::SafeTensors;
 use crate::save::save_atomic;
 use crate::sniff::{Format, sniff};
 use crate::torch::TorchObject;
-use crate::{OpenOptions, StateDict};
+use crate::{CheckpointReader, Limits, OpenOptions, StateDict, Tensor};
 
-/// The records' folder in the torch files that NNx writes.
-const ARCHIVE_ROOT: &str = "archive";
+/// The field that holds the state dict.
+pub(crate) const STATE_FIELD: &str = "net_state";
 
 /// A model's weights with everything needed to rebuild the model, and where in its training it was
 /// taken.
@@ -105,6 +105,9 @@ impl FromStr for CheckpointFormat {
 }
 
 impl NNCheckpoint {
+    /// The records' folder in the torch files that NNx writes.
+    pub(crate) const ARCHIVE_ROOT: &str = "archive";
+
     /// A checkpoint without transforms and without a word on training state.
     pub fn new(
         net_params: Option<NetParams>,
@@ -185,6 +188,39 @@ impl NNCheckpoint {
         }
     }
 
+    /// Whether an open file claims to be a checkpoint of NNx, of either form.
+    pub(crate) fn is_one(reader: &CheckpointReader) -> bool {
+        match reader.object() {
+            Some(object) => decode::is_checkpoint(object),
+            None => metadata::is_checkpoint(reader.metadata()),
+        }
+    }
+
+    /// The checkpoint that an open file is.
+    pub(crate) fn of_reader(reader: &CheckpointReader, limits: &Limits) -> Result<Self> {
+        match (reader.object(), reader.safetensors()) {
+            (Some(object), _) => decode::checkpoint(object, limits),
+            (None, Some(file)) => metadata::checkpoint(file),
+            (None, None) => Err(Error::unsupported("not a single file")),
+        }
+    }
+
+    /// The object graph of the pickle form.
+    pub(crate) fn torch_object(&self) -> Result<TorchObject> {
+        encode::object(self)
+    }
+
+    /// Tensors and metadata of the safetensors form.
+    #[expect(
+        clippy::type_complexity,
+        reason = "the two arguments of the safetensors writer"
+    )]
+    pub(crate) fn safetensors_parts(
+        &self,
+    ) -> Result<(Vec<(&str, &Tensor)>, IndexMap<String, String>)> {
+        metadata::parts(self)
+    }
+
     /// Writes a checkpoint file, atomically; missing parent folders are made.
     ///
     /// A pickle has the bytes that NNx 0.4.1 would write for the same objects, as long as no two
@@ -200,7 +236,7 @@ impl NNCheckpoint {
         match format {
             CheckpointFormat::Pickle => {
                 let object = encode::object(self)?;
-                save_atomic(path, |out| object.write_to(out, ARCHIVE_ROOT))
+                save_atomic(path, |out| object.write_to(out, Self::ARCHIVE_ROOT))
             }
             CheckpointFormat::SafeTensors => {
                 let (tensors, metadata) = metadata::parts(self)?;

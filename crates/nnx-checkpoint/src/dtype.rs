@@ -164,6 +164,23 @@ impl Dtype {
         self.row().3
     }
 
+    /// Whether the elements are real floating-point numbers: PyTorch's `dtype.is_floating_point`.
+    pub fn is_floating_point(self) -> bool {
+        matches!(
+            self,
+            Self::Float16
+                | Self::BFloat16
+                | Self::Float32
+                | Self::Float64
+                | Self::Float8E4M3Fn
+                | Self::Float8E5M2
+                | Self::Float8E4M3FnUz
+                | Self::Float8E5M2FnUz
+                | Self::Float8E8M0Fnu
+                | Self::Float4E2M1FnX2
+        )
+    }
+
     /// Whether an element is a pair of numbers, real part first.
     ///
     /// ```

@@ -80,6 +80,31 @@ pub enum ErrorKind {
         /// The name of the file, as it stands in the index.
         shard: String,
     },
+    /// A conversion's target is there already.
+    #[error(
+        "there is a file already; say that it may be replaced (`overwrite`), or choose another name"
+    )]
+    TargetExists,
+    /// A conversion's target has no place for what the source holds.
+    #[error(
+        "the target has no place for {}; {}leave them out (`drop-non-tensors`)",
+        listed(values, *count),
+        match hint {
+            Some(path) => format!("take the tensors alone (`select {path}`), or "),
+            None => String::new(),
+        }
+    )]
+    NotHeld {
+        /// The first of the values, each with what it is.
+        values: Vec<String>,
+        /// How many there are.
+        count: usize,
+        /// The path under which the tensors lie, where a selection would do.
+        hint: Option<String>,
+    },
+    /// The caller stopped the work; nothing was changed.
+    #[error("stopped; nothing was changed")]
+    Interrupted,
     /// There is no tensor of the name that was asked for.
     #[error("the checkpoint has no tensor of that name")]
     NoSuchTensor,
@@ -143,6 +168,9 @@ impl ErrorKind {
             Self::NameCollision { .. } => "name_collision",
             Self::MissingShard { .. } => "missing_shard",
             Self::PathTraversal { .. } => "path_traversal",
+            Self::TargetExists => "target_exists",
+            Self::NotHeld { .. } => "not_held",
+            Self::Interrupted => "interrupted",
             Self::NoSuchTensor => "no_such_tensor",
             Self::Malformed { .. } => "malformed",
             Self::Unsupported { .. } => "unsupported",
@@ -153,6 +181,17 @@ impl ErrorKind {
             Self::Io(_) => "io",
         }
     }
+}
+
+/// Values as a message lists them.
+fn listed(values: &[String], count: usize) -> String {
+    let shown: Vec<String> = values
+        .iter()
+        .map(|value| shorten(value, NAME_BYTES))
+        .collect();
+    let more = if count > values.len() { ", …" } else { "" };
+    let what = if count == 1 { "value" } else { "values" };
+    format!("{count} {what}: {}{more}", shown.join(", "))
 }
 
 impl Error {

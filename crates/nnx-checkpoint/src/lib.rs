@@ -11,6 +11,7 @@
 //! | open and write a checkpoint of NNx | [`NNCheckpoint`] (feature `nnx`) |
 //! | open and write what `torch.save` writes | [`torch::TorchObject`], [`torch::TorchBuilder`] |
 //! | open and write a safetensors file | [`safetensors::SafeTensors`], [`safetensors::write`] |
+//! | convert a checkpoint | [`convert()`] |
 //! | look into a pickle | [`pickle::read`], [`pickle::Graph`] |
 //! | cast elements to another dtype | [`cast()`], [`Caster`] |
 //! | tell what a file is | [`sniff`] |
@@ -49,6 +50,7 @@ mod candle;
 mod cast;
 #[cfg(feature = "nnx")]
 mod checkpoint;
+mod convert;
 mod dtype;
 mod error;
 mod globals;
@@ -67,6 +69,9 @@ pub mod zip;
 pub use cast::{Caster, cast};
 #[cfg(feature = "nnx")]
 pub use checkpoint::{CheckpointFormat, NNCheckpoint};
+pub use convert::{
+    Conversion, ConvertOptions, Progress, TargetFormat, Tied, convert, convert_with,
+};
 pub use dtype::Dtype;
 pub use error::{Error, ErrorKind, Result};
 pub use globals::{GlobalUse, Standing};

@@ -1,5 +1,6 @@
 //! One reader for every kind of checkpoint.
 
+mod alias;
 mod describe;
 mod entry;
 mod file;
@@ -14,17 +15,19 @@ mod view;
 
 use std::collections::HashMap;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
 use indexmap::IndexMap;
 
+pub(crate) use self::alias::is_alias;
 pub use self::entry::{OtherEntry, TensorEntry};
 use self::file::{File, Part};
 pub use self::options::OpenOptions;
 use crate::error::{Error, ErrorKind, Result};
 use crate::globals::GlobalUse;
+use crate::safetensors::SafeTensors;
 use crate::torch::TorchObject;
 use crate::{Format, Tensor};
 
@@ -59,6 +62,8 @@ pub struct CheckpointReader {
     /// How many storages all files hold.
     storages: usize,
     parts: Vec<Part>,
+    /// The files that were opened, each with its bytes.
+    files: Vec<(PathBuf, Bytes)>,
 }
 
 impl CheckpointReader {
@@ -104,7 +109,11 @@ impl CheckpointReader {
             let folder = path.parent().unwrap_or(Path::new(""));
             folder::sharded(folder, bytes, options)
         } else {
-            file::read(bytes, options).map(Self::of_file)
+            file::read(bytes, options).map(|file| {
+                let mut reader = Self::of_file(file);
+                reader.files.push((path.to_path_buf(), bytes.clone()));
+                reader
+            })
         };
         opened.map_err(|error| error.in_path(path))
     }
@@ -148,7 +157,30 @@ impl CheckpointReader {
             notes: Vec::new(),
             storages: 0,
             parts: Vec::new(),
+            files: Vec::new(),
         }
+    }
+
+    /// The files that were opened, each with its bytes; none for bytes that had no file.
+    pub(crate) fn files(&self) -> &[(PathBuf, Bytes)] {
+        &self.files
+    }
+
+    /// The one safetensors file that was opened, if it was one.
+    #[cfg(feature = "nnx")]
+    pub(crate) fn safetensors(&self) -> Option<&SafeTensors> {
+        match self.parts.as_slice() {
+            [Part::SafeTensors(file)] => Some(file),
+            _ => None,
+        }
+    }
+
+    /// The PyTorch files that the tensors come from.
+    pub(crate) fn objects(&self) -> impl Iterator<Item = &Arc<TorchObject>> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Torch(object) => Some(object),
+            Part::SafeTensors(_) => None,
+        })
     }
 
     fn note(&mut self, note: String) {
@@ -187,7 +219,10 @@ impl CheckpointReader {
                 .or_else(|| number::tensor(object.graph().node(node)))
                 .ok_or_else(missing)?
                 .map_err(|error| error.in_tensor(name)),
-            (Part::SafeTensors(file), _) => file.get(name).cloned().ok_or_else(missing),
+            (Part::SafeTensors(file), _) => {
+                let stored = entry.place.kept.as_deref().unwrap_or(name);
+                file.get(stored).cloned().ok_or_else(missing)
+            }
             (Part::Torch(_), None) => Err(missing()),
         }
     }

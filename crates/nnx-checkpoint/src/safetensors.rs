@@ -27,6 +27,7 @@ mod reader;
 mod writer;
 
 pub use reader::SafeTensors;
+pub(crate) use writer::lay_out;
 pub use writer::{write, write_within};
 
 /// The key of the header that holds the string map; no tensor can have that name.

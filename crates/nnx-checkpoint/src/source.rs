@@ -9,6 +9,8 @@ use std::path::Path;
 
 use bytes::Bytes;
 
+pub(crate) use self::map::prefer_huge_pages;
+
 use crate::error::{Error, Result};
 
 /// The bytes of one file, mapped or read. Cheap to clone, and so is every slice of
@@ -56,8 +58,15 @@ impl Source {
         let path = path.as_ref();
         open_regular(path)
             .and_then(|file| {
+                let len = file.metadata()?.len();
                 let mut bytes = Vec::new();
-                // A plain `read_to_end` would reserve the length that the file system states.
+                // The address space of a sparse file may not be there; the memory grows then.
+                if let Ok(len) = usize::try_from(len)
+                    && bytes.try_reserve_exact(len).is_ok()
+                {
+                    prefer_huge_pages(bytes.spare_capacity_mut());
+                }
+                // A plain `read_to_end` would insist on the length that the file system states.
                 file.take(u64::MAX).read_to_end(&mut bytes)?;
                 Ok(Self::from_bytes(bytes))
             })

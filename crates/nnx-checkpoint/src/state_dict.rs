@@ -109,6 +109,14 @@ impl StateDict {
         })
     }
 
+    /// Every tensor, in order, to be replaced.
+    pub fn tensors_mut(&mut self) -> impl Iterator<Item = &mut Tensor> {
+        self.entries.values_mut().filter_map(|value| match value {
+            StateValue::Tensor(tensor) => Some(tensor),
+            StateValue::Object(_) => None,
+        })
+    }
+
     /// The names of the values that are no tensors, which a safetensors file cannot hold.
     pub fn other_names(&self) -> impl Iterator<Item = &str> {
         self.iter().filter_map(|(name, value)| match value {

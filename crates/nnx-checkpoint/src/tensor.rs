@@ -1,6 +1,7 @@
 //! Tensors as PyTorch has them: views over storages.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -21,6 +22,8 @@ pub use bounds::contiguous_strides;
 pub use quantizer::Quantizer;
 pub use storage::Storage;
 
+#[cfg(feature = "candle")]
+pub(crate) use gather::reserved;
 use signs::Signs;
 
 /// What Python object a saved tensor was.
@@ -93,7 +96,7 @@ impl Tensor {
                 "offset {offset}, shape {shape:?} and strides {strides:?} overflow"
             ))
         })?;
-        let have = storage.bytes().len();
+        let have = storage.byte_len();
         if end > have {
             return Err(Error::malformed(format!(
                 "a {dtype} tensor with offset {offset}, shape {shape:?} and strides {strides:?} \
@@ -149,6 +152,29 @@ impl Tensor {
     pub(crate) fn with_signs(mut self, conj: bool, neg: bool) -> Result<Self> {
         self.signs = Signs::new(self.dtype, conj, neg)?;
         Ok(self)
+    }
+
+    /// The same view of another storage, at another offset.
+    ///
+    /// # Errors
+    /// When an element would lie outside the storage.
+    pub(crate) fn over(&self, storage: Storage, offset: usize) -> Result<Self> {
+        let view = Self::view(storage, self.dtype, offset, &self.shape, &self.strides)?;
+        Ok(Self {
+            storage: view.storage,
+            offset: view.offset,
+            ..self.clone()
+        })
+    }
+
+    /// The bytes of the storage from the first element of the view to the last one.
+    pub(crate) fn byte_range(&self) -> Range<usize> {
+        let start = self.offset.saturating_mul(self.dtype.size());
+        let end = bounds::end_of_view(self.dtype, self.offset, &self.shape, &self.strides);
+        match end {
+            Ok(Some(end)) if self.elements() > 0 => start..end,
+            _ => 0..0,
+        }
     }
 
     /// The storage viewed.
@@ -274,6 +300,25 @@ impl Tensor {
         };
         self.signs.resolve(&mut bytes, self.dtype);
         Ok(Cow::Owned(bytes))
+    }
+
+    /// The elements in row-major order, little-endian, in memory of their own: for a caller who
+    /// keeps them, or changes them. Uses the default [`Limits`].
+    ///
+    /// Where the elements already lie in row-major order they are copied once, into huge pages where
+    /// the system has them; [`to_bytes`](Self::to_bytes) does not copy them at all.
+    ///
+    /// # Errors
+    /// As for [`to_bytes`](Self::to_bytes), and when there is not the memory.
+    pub fn to_vec(&self) -> Result<Vec<u8>> {
+        match self.to_bytes()? {
+            Cow::Owned(bytes) => Ok(bytes),
+            Cow::Borrowed(bytes) => {
+                let mut copy = gather::reserved(bytes.len())?;
+                copy.extend_from_slice(bytes);
+                Ok(copy)
+            }
+        }
     }
 
     fn contiguous_bytes(&self) -> Result<&[u8]> {

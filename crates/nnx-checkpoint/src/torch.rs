@@ -26,3 +26,5 @@ pub use builder::TorchBuilder;
 pub use object::{PickledObject, StorageInfo, TorchObject};
 pub(crate) use opening::Opening;
 pub use rebuild::{Layout, QuantizerInfo, SparseKind, TensorInfo};
+pub(crate) use slot::InPlace;
+pub(crate) use write::write_records;

@@ -30,6 +30,12 @@ const FIELDS: &[&str] = &[
     "training_state_present",
 ];
 
+/// Whether the object is an instance of `NNCheckpoint`, sound or not.
+pub(super) fn is_checkpoint(object: &TorchObject) -> bool {
+    let graph = object.graph();
+    Slots::class_of(graph, graph.root()) == Some((classes::CHECKPOINT, "NNCheckpoint"))
+}
+
 /// Rebuilds a checkpoint from a graph, whose every class must be on the list of allowed ones.
 pub(super) fn checkpoint(object: &Arc<TorchObject>, limits: &Limits) -> Result<NNCheckpoint> {
     decoded(object, limits).map_err(|error| object.locate(error))

@@ -37,6 +37,11 @@ mod key {
     ];
 }
 
+/// Whether a safetensors file's metadata are those of a checkpoint.
+pub(super) fn is_checkpoint(metadata: &IndexMap<String, String>) -> bool {
+    metadata.contains_key(key::VERSION)
+}
+
 /// Reads the safetensors form.
 pub(super) fn checkpoint(file: &SafeTensors) -> Result<NNCheckpoint> {
     let metadata = file.metadata();

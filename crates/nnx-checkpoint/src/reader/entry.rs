@@ -22,9 +22,16 @@ pub(super) struct Place {
     pub(super) part: usize,
     /// Its node in the graph of a PyTorch file.
     pub(super) node: Option<NodeId>,
+    /// The name in a safetensors file, where it is another one.
+    pub(super) kept: Option<String>,
 }
 
 impl TensorEntry {
+    /// Its node in the graph of a PyTorch file.
+    pub(crate) fn node(&self) -> Option<NodeId> {
+        self.place.node
+    }
+
     /// The name: mapping keys, sequence indices and attribute names joined with `.`. A tensor that
     /// is the whole of its file has the empty name.
     pub fn name(&self) -> &str {
@@ -73,9 +80,15 @@ pub(super) fn byte_len(dtype: Dtype, shape: &[usize]) -> u64 {
 pub struct OtherEntry {
     pub(super) path: String,
     pub(super) description: String,
+    pub(super) node: Option<NodeId>,
 }
 
 impl OtherEntry {
+    /// Its node in the graph of a single PyTorch file.
+    pub(crate) fn node(&self) -> Option<NodeId> {
+        self.node
+    }
+
     /// Where the value is: named as a tensor would be.
     pub fn path(&self) -> &str {
         &self.path

@@ -8,7 +8,7 @@ use indexmap::IndexMap;
 
 use super::entry::{OtherEntry, Place, TensorEntry};
 use super::options::OpenOptions;
-use super::{index, mistaken, names};
+use super::{alias, index, mistaken, names};
 use crate::error::{Error, ErrorKind, Result};
 use crate::globals::{self, GlobalUse};
 use crate::pickle::Node;
@@ -55,7 +55,11 @@ pub(super) fn read(bytes: &Bytes, options: &OpenOptions) -> Result<File> {
 fn torch(bytes: &Bytes, format: Format, options: &OpenOptions) -> Result<File> {
     let mut opening = Opening::new(format, &options.limits, !options.allow_dangerous_globals);
     let object = TorchObject::read_as(bytes, &mut opening)?;
-    let object = Arc::new(object.with_verify(options.verify));
+    let object = Arc::new(if options.planned {
+        object.with_planned_storages()
+    } else {
+        object.with_verify(options.verify)
+    });
     globals::settle(&mut opening.globals, object.graph());
     let listing = names::list(&object, opening.constants, &options.limits)?;
     Ok(File {
@@ -72,11 +76,14 @@ fn torch(bytes: &Bytes, format: Format, options: &OpenOptions) -> Result<File> {
 }
 
 fn safetensors(bytes: &Bytes, options: &OpenOptions) -> Result<File> {
-    Ok(of_safetensors(SafeTensors::parse(bytes, &options.limits)?))
+    Ok(of_safetensors(
+        SafeTensors::parse(bytes, &options.limits)?,
+        options,
+    ))
 }
 
-fn of_safetensors(file: SafeTensors) -> File {
-    let tensors: Vec<TensorEntry> = file
+fn of_safetensors(file: SafeTensors, options: &OpenOptions) -> File {
+    let mut tensors: Vec<TensorEntry> = file
         .tensors()
         .enumerate()
         .map(|(index, (name, tensor))| TensorEntry {
@@ -89,12 +96,18 @@ fn of_safetensors(file: SafeTensors) -> File {
             place: Place {
                 part: 0,
                 node: None,
+                kept: None,
             },
         })
         .collect();
+    let storages = tensors.len();
+    let mut notes = Vec::new();
+    if options.restore_aliases {
+        alias::restore(&mut tensors, file.metadata(), &mut notes);
+    }
     File {
         format: Format::SafeTensors,
-        storages: tensors.len(),
+        storages,
         by_name: tensors
             .iter()
             .enumerate()
@@ -104,7 +117,7 @@ fn of_safetensors(file: SafeTensors) -> File {
         others: Vec::new(),
         globals: Vec::new(),
         metadata: file.metadata().clone(),
-        notes: Vec::new(),
+        notes,
         part: Part::SafeTensors(file),
     }
 }
@@ -113,7 +126,7 @@ fn of_safetensors(file: SafeTensors) -> File {
 /// protocol 0 or 1, or anything at all.
 fn unknown(bytes: &Bytes, options: &OpenOptions) -> Result<File> {
     let header = match SafeTensors::parse(bytes, &options.limits) {
-        Ok(file) => return Ok(of_safetensors(file)),
+        Ok(file) => return Ok(of_safetensors(file, options)),
         Err(error) => error,
     };
     match torch(bytes, Format::Pickle, options) {

@@ -81,6 +81,7 @@ pub(super) fn sharded(
         let source = options.source(path)?;
         let file = file::read(source.bytes(), options).map_err(|error| error.in_path(path))?;
         let mut held = reader.take_shard(shard, file);
+        reader.files.push((path.clone(), source.bytes().clone()));
         for &name in names {
             let entry = held.remove(name).ok_or_else(|| {
                 Error::malformed(format!(
@@ -128,6 +129,8 @@ impl CheckpointReader {
             self.format = Format::ShardedTorch;
         }
         for mut other in file.others {
+            // Several graphs: a node alone does not tell which.
+            other.node = None;
             other.description.push_str(&format!(", in shard `{shard}`"));
             self.others.push(other);
         }

@@ -196,6 +196,7 @@ impl<'a> Walk<'a> {
             place: Place {
                 part: 0,
                 node: Some(node),
+                kept: None,
             },
         };
         self.listing.tensors.push(entry);
@@ -226,6 +227,7 @@ impl<'a> Walk<'a> {
             place: Place {
                 part: 0,
                 node: Some(node),
+                kept: None,
             },
         };
         self.listing.tensors.push(entry);
@@ -240,7 +242,11 @@ impl<'a> Walk<'a> {
             None => describe(self.object, id),
         };
         description.push_str(addition);
-        self.listing.others.push(OtherEntry { path, description });
+        self.listing.others.push(OtherEntry {
+            path,
+            description,
+            node: Some(id),
+        });
         Ok(())
     }
 
@@ -284,6 +290,7 @@ impl<'a> Walk<'a> {
             self.listing.others.push(OtherEntry {
                 path,
                 description: format!("{what}, to which no name leads"),
+                node: Some(id),
             });
         }
         Ok(())

@@ -27,6 +27,13 @@ pub struct OpenOptions {
     /// Whether files are mapped into memory (see [`Source::open`](crate::Source::open)) instead of
     /// being read whole. Default: `true`.
     pub memory_map: bool,
+    /// Whether a safetensors file's metadata is asked for tensors under a second name: `save_model`
+    /// of the format's own library stores tied tensors once, and notes each other name with the
+    /// name that it kept. Where both names have a dot in them, as names within a model have, such a
+    /// name is listed with the tensor of the kept one. Default: `true`.
+    pub restore_aliases: bool,
+    /// Whether tensors are given without their bytes, which the caller finds by their storages.
+    pub(crate) planned: bool,
 }
 
 impl Default for OpenOptions {
@@ -36,6 +43,8 @@ impl Default for OpenOptions {
             allow_dangerous_globals: false,
             verify: true,
             memory_map: true,
+            restore_aliases: true,
+            planned: false,
         }
     }
 }
@@ -66,6 +75,13 @@ impl OpenOptions {
     #[must_use]
     pub fn memory_map(mut self, map: bool) -> Self {
         self.memory_map = map;
+        self
+    }
+
+    /// Sets [`restore_aliases`](Self::restore_aliases).
+    #[must_use]
+    pub fn restore_aliases(mut self, restore: bool) -> Self {
+        self.restore_aliases = restore;
         self
     }
 

@@ -47,23 +47,54 @@ pub fn write_within(
     metadata: Option<&IndexMap<String, String>>,
     limits: &Limits,
 ) -> Result<()> {
+    let layout = lay_out(tensors, metadata, limits)?;
+    w.write_all(&layout.header)?;
+    for index in layout.order {
+        let Some(&(name, tensor)) = tensors.get(index) else {
+            continue;
+        };
+        let bytes = tensor
+            .to_bytes_within(limits)
+            .map_err(|error| error.in_tensor(name))?;
+        w.write_all(&bytes)?;
+    }
+    Ok(())
+}
+
+/// What a file begins with, and what follows.
+#[derive(Debug)]
+pub(crate) struct FileLayout {
+    /// Everything in front of the tensors' bytes, padded.
+    pub(crate) header: Vec<u8>,
+    /// Which tensor follows which, by their places among those given.
+    pub(crate) order: Vec<usize>,
+}
+
+/// Lays a file out without a look at the tensors' bytes.
+///
+/// # Errors
+/// Those of [`write_within`] that it has before a byte is written.
+pub(crate) fn lay_out(
+    tensors: &[(&str, &Tensor)],
+    metadata: Option<&IndexMap<String, String>>,
+    limits: &Limits,
+) -> Result<FileLayout> {
     let mut ordered = Vec::new();
     let mut names = HashSet::new();
     let mut expanded = 0u64;
     // By the place of a storage's bytes: how many of them its tensors take, over those written.
     let mut taken: HashMap<(usize, usize), u64> = HashMap::new();
-    for &(name, tensor) in tensors {
-        let entry = entry(name, tensor).map_err(|error| error.in_tensor(name))?;
+    for (index, &(name, tensor)) in tensors.iter().enumerate() {
+        let entry = entry(index, name, tensor).map_err(|error| error.in_tensor(name))?;
         if !names.insert(name) {
             return Err(Error::unsupported(
                 "two tensors have one name; a safetensors file holds one of them",
             )
             .in_tensor(name));
         }
-        let bytes = tensor.storage().bytes();
-        let stored = bytes.len();
+        let stored = tensor.storage().byte_len();
         expanded = expanded.saturating_add(tensor.byte_len().saturating_sub(stored) as u64);
-        let place = (bytes.as_ptr().addr(), stored);
+        let place = (tensor.storage().place(), stored);
         let taken = taken.entry(place).or_default();
         let free = (stored as u64)
             .saturating_mul(COPIES)
@@ -81,9 +112,9 @@ pub fn write_within(
     }
     ordered.sort_by_key(|entry| (entry.place, entry.name));
 
-    let mut header = header(&ordered, metadata)?;
-    header.resize(header.len().next_multiple_of(ALIGNMENT), b' ');
-    let length = header.len() as u64;
+    let mut json = header(&ordered, metadata)?;
+    json.resize(json.len().next_multiple_of(ALIGNMENT), b' ');
+    let length = json.len() as u64;
     if length > limits.max_header_bytes {
         return Err(Error::limit(
             "max_header_bytes",
@@ -91,20 +122,17 @@ pub fn write_within(
             length,
         ));
     }
-    w.write_all(&length.to_le_bytes())?;
-    w.write_all(&header)?;
-    for entry in ordered {
-        let bytes = entry
-            .tensor
-            .to_bytes_within(limits)
-            .map_err(|error| error.in_tensor(entry.name))?;
-        w.write_all(&bytes)?;
-    }
-    Ok(())
+    let mut header = length.to_le_bytes().to_vec();
+    header.append(&mut json);
+    Ok(FileLayout {
+        header,
+        order: ordered.iter().map(|entry| entry.index).collect(),
+    })
 }
 
 /// A tensor with what the header says of it.
 struct Entry<'a> {
+    index: usize,
     name: &'a str,
     tensor: &'a Tensor,
     place: usize,
@@ -112,7 +140,7 @@ struct Entry<'a> {
     shape: Vec<usize>,
 }
 
-fn entry<'a>(name: &'a str, tensor: &'a Tensor) -> Result<Entry<'a>> {
+fn entry<'a>(index: usize, name: &'a str, tensor: &'a Tensor) -> Result<Entry<'a>> {
     if name == METADATA {
         return Err(Error::unsupported(format!(
             "the safetensors format reserves the name `{METADATA}`; rename the tensor"
@@ -120,6 +148,7 @@ fn entry<'a>(name: &'a str, tensor: &'a Tensor) -> Result<Entry<'a>> {
     }
     let (place, dtype) = layout::place(tensor.dtype())?;
     Ok(Entry {
+        index,
         name,
         tensor,
         place,

@@ -1,8 +1,9 @@
+use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::*;
-use crate::ErrorKind;
+use crate::{Error, ErrorKind};
 
 fn names(folder: &Path) -> Vec<String> {
     let mut names: Vec<_> = fs::read_dir(folder)

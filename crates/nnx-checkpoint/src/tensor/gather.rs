@@ -2,12 +2,14 @@
 
 use super::Tensor;
 use crate::error::{Error, Result};
+use crate::source::prefer_huge_pages;
 
-/// An empty vector with room for that many bytes.
-pub(super) fn reserved(len: usize) -> Result<Vec<u8>> {
+/// An empty vector with room for that many values, in huge pages where the system has them.
+pub(crate) fn reserved<T>(len: usize) -> Result<Vec<T>> {
     let mut out = Vec::new();
     out.try_reserve_exact(len)
-        .map_err(|_| Error::unsupported(format!("no memory for {len} bytes")))?;
+        .map_err(|_| Error::unsupported(format!("no memory for {len} values")))?;
+    prefer_huge_pages(out.spare_capacity_mut());
     Ok(out)
 }
 
@@ -15,8 +17,9 @@ pub(super) fn reserved(len: usize) -> Result<Vec<u8>> {
 pub(super) fn gather(tensor: &Tensor) -> Result<Vec<u8>> {
     // Ask for the memory in a way that can fail, then take it from the system zeroed: filling it
     // here would touch every page twice.
-    drop(reserved(tensor.byte_len())?);
+    drop(reserved::<u8>(tensor.byte_len())?);
     let mut out = vec![0; tensor.byte_len()];
+    prefer_huge_pages(&mut out);
     let bytes: &[u8] = tensor.storage.bytes();
     let dims = coalesced(&tensor.shape, &tensor.strides);
     match tensor.dtype.size() {

@@ -62,6 +62,13 @@ impl TorchBuilder {
         }
     }
 
+    /// The same with at least that pickle protocol, for objects which older ones do not know.
+    #[must_use]
+    pub(crate) fn with_protocol(mut self, protocol: u8) -> Self {
+        self.graph.set_protocol(protocol.max(PROTOCOL));
+        self
+    }
+
     /// `None`.
     pub fn none(&mut self) -> NodeId {
         self.graph.push(Node::None)
@@ -240,6 +247,15 @@ impl TorchBuilder {
         Ok(self.reduce(callable, vec![data, requires_grad, hooks]))
     }
 
+    /// Says what a later [`copy`](Self::copy) out of that graph has in place of one of its objects.
+    pub(crate) fn substitute(&mut self, whole: &Arc<TorchObject>, id: NodeId, with: NodeId) {
+        let (_, copied) = self
+            .copied
+            .entry(Arc::as_ptr(whole).addr())
+            .or_insert_with(|| (Arc::clone(whole), HashMap::new()));
+        copied.insert(id, with);
+    }
+
     /// An object of another graph, with everything it refers to. What several copied objects of one
     /// file share, they share here too.
     ///
@@ -260,9 +276,18 @@ impl TorchBuilder {
                     self.text(text.as_str().unwrap_or_default())
                 }
                 Node::Global { module, name } => self.global(module, name),
-                Node::Persistent(_) => match (whole.reference(id), whole.storage(id)?) {
+                Node::Persistent(pid) => match (whole.reference(id), whole.storage(id)?) {
                     (Some(reference), Some(storage)) => self.storage(storage, reference.dtype)?,
-                    _ => continue,
+                    // A legacy file has a class with its source text, which no other form has.
+                    _ => match graph.sequence(*pid) {
+                        Some(&[kind, class, ..]) if graph.text(kind) == Some("module") => {
+                            match graph.global(class) {
+                                Some((module, name)) => self.global(module, name),
+                                None => continue,
+                            }
+                        }
+                        _ => continue,
+                    },
                 },
                 _ => continue,
             };
@@ -296,7 +321,7 @@ impl TorchBuilder {
     /// The persistent id of a storage: a new tuple at every call, as PyTorch makes it.
     fn storage(&mut self, storage: &Storage, dtype: Option<Dtype>) -> Result<NodeId> {
         let size = dtype.map_or(1, Dtype::size);
-        let byte_len = storage.bytes().len();
+        let byte_len = storage.byte_len();
         let count = byte_len.checked_div(size).unwrap_or_default();
         if count.checked_mul(size) != Some(byte_len) {
             return Err(Error::unsupported(format!(

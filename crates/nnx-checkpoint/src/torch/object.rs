@@ -10,7 +10,7 @@ use bytes::Bytes;
 
 use super::opening::Opening;
 use super::place::Place;
-use super::slot::{Reference, Slot, Slots};
+use super::slot::{InPlace, Loading, Reference, Slot, Slots};
 use super::{bare, legacy, rebuild, tar, zip};
 use crate::error::{Error, Result};
 use crate::pickle::{Graph, Node, NodeId};
@@ -37,7 +37,7 @@ pub struct TorchObject {
     by_node: HashMap<NodeId, Reference>,
     place: Place,
     archive: Option<ZipArchive>,
-    verify: bool,
+    loading: Loading,
 }
 
 /// What the pickle says of a storage, without its bytes.
@@ -112,7 +112,7 @@ impl TorchObject {
             by_node,
             place,
             archive,
-            verify: true,
+            loading: Loading::Verified,
         }
     }
 
@@ -125,8 +125,43 @@ impl TorchObject {
     /// are not. They are by default; a checksum of 0 means that none was computed.
     #[must_use]
     pub fn with_verify(mut self, verify: bool) -> Self {
-        self.verify = verify;
+        self.loading = if verify {
+            Loading::Verified
+        } else {
+            Loading::Unverified
+        };
         self
+    }
+
+    /// The same object, whose storages are never read: their bytes are asked for by
+    /// [`in_place`](Self::in_place) and [`load`](Self::load).
+    #[must_use]
+    pub(crate) fn with_planned_storages(mut self) -> Self {
+        self.loading = Loading::Planned;
+        self
+    }
+
+    /// The bytes of a storage where they stand in the file, untouched; none when they do not stand
+    /// there as they are.
+    ///
+    /// # Errors
+    /// When the archive contradicts itself, or there is no such storage.
+    pub(crate) fn in_place(&self, index: usize) -> Result<Option<InPlace>> {
+        self.slot(index)?.in_place(self.archive.as_ref())
+    }
+
+    /// The bytes of a storage, kept by no one.
+    ///
+    /// # Errors
+    /// As for [`storage`](Self::storage), and when there is no such storage.
+    pub(crate) fn load(&self, index: usize, verify: bool) -> Result<Bytes> {
+        self.slot(index)?.load(self.archive.as_ref(), verify)
+    }
+
+    fn slot(&self, index: usize) -> Result<&Slot> {
+        self.slots
+            .get(index)
+            .ok_or_else(|| Error::malformed("a reference to a storage that is not there"))
     }
 
     /// An error at an offset of the graph ([`Graph::offset`]) with its place in the file: the entry
@@ -182,7 +217,7 @@ impl TorchObject {
     }
 
     /// Whether a TorchScript archive held it.
-    pub(super) fn is_script(&self) -> bool {
+    pub(crate) fn is_script(&self) -> bool {
         let mut entries = self.archive.iter().flat_map(|archive| archive.entries());
         entries.any(|entry| entry.name().ends_with("/constants.pkl"))
     }
@@ -198,11 +233,9 @@ impl TorchObject {
     }
 
     /// The storage that a reference is to, or is to a part of.
-    pub(super) fn storage_at(&self, index: usize) -> Result<&Storage> {
-        self.slots
-            .get(index)
-            .ok_or_else(|| Error::malformed("a reference to a storage that is not there"))?
-            .storage(self.archive.as_ref(), self.verify)
+    pub(crate) fn storage_at(&self, index: usize) -> Result<&Storage> {
+        self.slot(index)?
+            .storage(self.archive.as_ref(), self.loading)
     }
 
     /// The device of the storage that a reference is to.
@@ -213,11 +246,11 @@ impl TorchObject {
     }
 
     /// The storages in the order of their first use, each with its key.
-    pub(super) fn storages(&self) -> impl Iterator<Item = (&str, Result<&Storage>)> {
+    pub(crate) fn storages(&self) -> impl Iterator<Item = (&str, Result<&Storage>)> {
         self.slots.iter().map(|slot| {
             (
                 slot.key.as_str(),
-                slot.storage(self.archive.as_ref(), self.verify),
+                slot.storage(self.archive.as_ref(), self.loading),
             )
         })
     }

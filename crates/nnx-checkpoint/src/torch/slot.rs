@@ -11,7 +11,7 @@ use indexmap::IndexMap;
 use super::place::Place;
 use crate::error::{Error, Result, shown};
 use crate::pickle::{Graph, NodeId};
-use crate::zip::ZipArchive;
+use crate::zip::{ZipArchive, ZipEntry};
 use crate::{Dtype, Storage};
 
 mod id;
@@ -90,11 +90,38 @@ impl Reference {
             None => whole,
             Some(view) => view.storage.get_or_init(|| {
                 // A persistent id is read only when its view lies within the storage.
-                let bytes = whole.bytes().slice(view.range.clone());
-                Storage::at(bytes, whole.location())
+                whole.part(view.range.clone())
             }),
         }
     }
+}
+
+/// What asking for a storage does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Loading {
+    /// Its bytes are read, and compared with their checksum.
+    Verified,
+    /// Its bytes are read.
+    Unverified,
+    /// Nothing is read: the storage has a length and no bytes.
+    Planned,
+}
+
+/// A storage's bytes as a file has them.
+#[derive(Clone, Debug)]
+pub(crate) struct InPlace {
+    pub(crate) bytes: Bytes,
+    /// The CRC-32 that the file states, and the entry that has it.
+    pub(crate) checksum: Option<(u32, String)>,
+}
+
+fn record<'a>(
+    archive: Option<&'a ZipArchive>,
+    name: &str,
+) -> Result<(&'a ZipArchive, &'a ZipEntry)> {
+    let missing = || Error::malformed("the archive has no such record").in_entry(name);
+    let archive = archive.ok_or_else(missing)?;
+    Ok((archive, archive.entry(name).ok_or_else(missing)?))
 }
 
 impl Slot {
@@ -115,29 +142,44 @@ impl Slot {
         Self {
             key,
             location: storage.location().to_owned(),
-            byte_len: storage.bytes().len(),
+            byte_len: storage.byte_len(),
             source: SlotSource::Bytes(storage.bytes().clone()),
             order: ByteOrder::Little,
             storage: OnceLock::from(storage),
         }
     }
 
-    /// The storage: the same one at every call. `verify` decides whether a record's checksum is
-    /// compared.
+    /// The storage: the same one at every call.
     ///
     /// # Errors
     /// When the record's checksum does not match, or its bytes cannot be put in little-endian
     /// order.
-    pub(super) fn storage(&self, archive: Option<&ZipArchive>, verify: bool) -> Result<&Storage> {
+    pub(super) fn storage(
+        &self,
+        archive: Option<&ZipArchive>,
+        loading: Loading,
+    ) -> Result<&Storage> {
         if let Some(storage) = self.storage.get() {
             return Ok(storage);
         }
+        let storage = match loading {
+            Loading::Planned => Storage::planned(self.byte_len, self.location.clone()),
+            Loading::Verified => Storage::at(self.load(archive, true)?, self.location.clone()),
+            Loading::Unverified => Storage::at(self.load(archive, false)?, self.location.clone()),
+        };
+        Ok(self.storage.get_or_init(|| storage))
+    }
+
+    /// The bytes, little-endian, kept by no one. `verify` decides whether a record's checksum is
+    /// compared.
+    ///
+    /// # Errors
+    /// As for [`storage`](Self::storage).
+    pub(super) fn load(&self, archive: Option<&ZipArchive>, verify: bool) -> Result<Bytes> {
         let bytes = match &self.source {
             SlotSource::Bytes(bytes) => bytes.clone(),
             SlotSource::Record(name) => {
-                let missing = || Error::malformed("the archive has no such record").in_entry(name);
-                let archive = archive.ok_or_else(missing)?;
-                let entry = archive.entry(name).ok_or_else(missing)?;
+                let (archive, entry) = record(archive, name)?;
                 if verify {
                     archive.data(entry)?
                 } else {
@@ -145,18 +187,48 @@ impl Slot {
                 }
             }
         };
-        if bytes.len() != self.byte_len {
-            return Err(Error::malformed(format!(
-                "storage `{}` takes {} bytes by its persistent id, got {}",
-                shown(&self.key),
-                self.byte_len,
-                bytes.len()
-            )));
+        self.check_len(bytes.len())?;
+        self.little_endian(bytes)
+    }
+
+    /// The bytes where they stand in the file, untouched; none when they are compressed there or
+    /// in another byte order.
+    ///
+    /// # Errors
+    /// When the archive contradicts itself, or the record has not the length of the storage.
+    pub(super) fn in_place(&self, archive: Option<&ZipArchive>) -> Result<Option<InPlace>> {
+        if !matches!(self.order, ByteOrder::Little | ByteOrder::Big(1)) {
+            return Ok(None);
         }
-        let bytes = self.little_endian(bytes)?;
-        Ok(self
-            .storage
-            .get_or_init(|| Storage::at(bytes, self.location.clone())))
+        let place = match &self.source {
+            SlotSource::Bytes(bytes) => InPlace {
+                bytes: bytes.clone(),
+                checksum: None,
+            },
+            SlotSource::Record(name) => {
+                let (archive, entry) = record(archive, name)?;
+                if !entry.is_stored() {
+                    return Ok(None);
+                }
+                InPlace {
+                    bytes: archive.data_unverified(entry)?,
+                    checksum: (entry.crc32() != 0).then(|| (entry.crc32(), name.clone())),
+                }
+            }
+        };
+        self.check_len(place.bytes.len())?;
+        Ok(Some(place))
+    }
+
+    fn check_len(&self, len: usize) -> Result<()> {
+        if len == self.byte_len {
+            return Ok(());
+        }
+        Err(Error::malformed(format!(
+            "storage `{}` takes {} bytes by its persistent id, got {len}",
+            shown(&self.key),
+            self.byte_len,
+        )))
     }
 
     fn little_endian(&self, bytes: Bytes) -> Result<Bytes> {

@@ -38,14 +38,17 @@ impl TorchObject {
         }
         let program = pickle::write(graph, &Limits::default())?;
         let mut zip = ZipWriter::new(out, root);
-        zip.record("data.pkl", &program)?;
-        zip.record(".format_version", b"1")?;
-        zip.record(".storage_alignment", b"64")?;
-        zip.record("byteorder", b"little")?;
+        let mut storages = Vec::new();
         for (key, storage) in self.storages() {
-            zip.record(&format!("data/{key}"), storage?.bytes())?;
+            storages.push((key, storage?.bytes()));
         }
-        zip.record("version", b"3\n")?;
+        let records = storages
+            .iter()
+            .map(|(key, bytes)| (*key, bytes.len() as u64, *bytes));
+        write_records(&mut zip, &program, records, |w, bytes| {
+            w.write_all(bytes)?;
+            Ok(crc32fast::hash(bytes))
+        })?;
         zip.finish()?;
         Ok(())
     }
@@ -63,4 +66,25 @@ impl TorchObject {
             .unwrap_or_default();
         save_atomic(path, |out| self.write_to(out, &stem))
     }
+}
+
+/// Writes the records that `torch.save` writes, in its order, but for the id: `write` puts out the
+/// content of each storage, given with its key and its length, and returns the CRC-32.
+///
+/// # Errors
+/// When writing fails.
+pub(crate) fn write_records<'a, W: Write, T>(
+    zip: &mut ZipWriter<W>,
+    program: &[u8],
+    storages: impl Iterator<Item = (&'a str, u64, T)>,
+    mut write: impl FnMut(&mut W, T) -> Result<u32>,
+) -> Result<()> {
+    zip.record("data.pkl", program)?;
+    zip.record(".format_version", b"1")?;
+    zip.record(".storage_alignment", b"64")?;
+    zip.record("byteorder", b"little")?;
+    for (key, len, storage) in storages {
+        zip.record_with(&format!("data/{key}"), len, |w| write(w, storage))?;
+    }
+    zip.record("version", b"3\n")
 }

@@ -4,7 +4,6 @@ use std::fmt;
 use std::io::Write;
 
 use indexmap::IndexMap;
-use indexmap::map;
 
 use super::id::serialization_id;
 use super::record::{Record, end_records};
@@ -43,28 +42,43 @@ impl<W: Write> ZipWriter<W> {
     /// When a record of that name was written already, the root folder has no name, the whole name
     /// exceeds 65,535 bytes, or the writer refuses.
     pub fn record(&mut self, name: &str, data: &[u8]) -> Result<()> {
-        let record = Record {
-            crc: crc32fast::hash(data),
-            size: data.len() as u64,
+        self.record_with(name, data.len() as u64, |w| {
+            w.write_all(data)?;
+            Ok(crc32fast::hash(data))
+        })
+    }
+
+    /// Writes one record whose content `write` puts out: exactly `size` bytes, of which it returns
+    /// the CRC-32. The header in front needs neither.
+    ///
+    /// # Errors
+    /// As for [`record`](Self::record), and when `write` fails.
+    pub(crate) fn record_with(
+        &mut self,
+        name: &str,
+        size: u64,
+        write: impl FnOnce(&mut W) -> Result<u32>,
+    ) -> Result<()> {
+        let mut record = Record {
+            crc: 0,
+            size,
             header: self.position,
         };
         let header = record
             .local_header(&self.full_name(name)?)
             .map_err(|error| error.in_entry(name))?;
-        match self.records.entry(name.to_owned()) {
-            map::Entry::Vacant(vacant) => vacant.insert(record),
-            map::Entry::Occupied(_) => {
-                return Err(
-                    Error::unsupported("the archive has a record of that name already")
-                        .in_entry(name),
-                );
-            }
-        };
+        if self.records.contains_key(name) {
+            return Err(
+                Error::unsupported("the archive has a record of that name already").in_entry(name),
+            );
+        }
         self.write(&header)?;
-        self.write(data)?;
-        if record.size > 0 {
+        record.crc = write(&mut self.inner)?;
+        self.position = self.position.saturating_add(size);
+        if size > 0 {
             self.write(&record.descriptor())?;
         }
+        self.records.insert(name.to_owned(), record);
         Ok(())
     }
 

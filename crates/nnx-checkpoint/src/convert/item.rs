@@ -1,0 +1,264 @@
+//! The tensors of a conversion, from their names in the source to what the target has.
+
+use std::collections::{HashMap, HashSet};
+
+use super::make::Make;
+use super::options::ConvertOptions;
+use super::origin::{Origin, Origins};
+use crate::error::{Error, ErrorKind, Result};
+use crate::{CheckpointReader, Dtype, OtherEntry, Storage, Tensor, contiguous_strides};
+
+/// A tensor on its way.
+#[derive(Clone, Debug)]
+pub(super) struct Item {
+    /// Its name in the target.
+    pub(super) name: String,
+    /// As the target has it; its bytes come from the storage's origin.
+    pub(super) tensor: Tensor,
+}
+
+/// Everything that is taken over.
+#[derive(Debug, Default)]
+pub(super) struct Items {
+    pub(super) tensors: Vec<Item>,
+    /// Values that are no tensors, each with its name in the target.
+    pub(super) others: Vec<(String, OtherEntry)>,
+}
+
+impl Items {
+    /// What the options select, under its new names.
+    ///
+    /// # Errors
+    /// When an option matches nothing, two names become one, or a tensor cannot be given, such as a
+    /// sparse one.
+    pub(super) fn of(reader: &CheckpointReader, options: &ConvertOptions) -> Result<Self> {
+        let mut names = Names::new(options);
+        let mut items = Self::default();
+        let mut taken = HashSet::new();
+        for entry in reader.tensors() {
+            let Some(name) = names.of(entry.name()) else {
+                continue;
+            };
+            if !taken.insert(name.clone()) {
+                return Err(Error::new(ErrorKind::NameCollision { name }));
+            }
+            if entry.dtype().is_quantized() {
+                return Err(Error::unsupported(
+                    "a quantised tensor has no place in the target, where its scale and zero point \
+                     would be lost",
+                )
+                .in_tensor(entry.name()));
+            }
+            items.tensors.push(Item {
+                name,
+                tensor: reader.tensor(entry.name())?,
+            });
+        }
+        for entry in reader.others() {
+            let Some(name) = names.of(entry.path()) else {
+                continue;
+            };
+            if !taken.insert(name.clone()) {
+                return Err(Error::new(ErrorKind::NameCollision { name }));
+            }
+            items.others.push((name, entry.clone()));
+        }
+        names.check(reader)?;
+        Ok(items)
+    }
+
+    /// The items of a state dict, in its order.
+    #[cfg(feature = "nnx")]
+    pub(super) fn of_tensors<'a>(tensors: impl Iterator<Item = (&'a str, &'a Tensor)>) -> Self {
+        Self {
+            tensors: tensors
+                .map(|(name, tensor)| Item {
+                    name: name.to_owned(),
+                    tensor: tensor.clone(),
+                })
+                .collect(),
+            others: Vec::new(),
+        }
+    }
+}
+
+/// New names for old ones.
+struct Names<'a> {
+    options: &'a ConvertOptions,
+    selected: bool,
+    stripped: bool,
+    renamed: Vec<bool>,
+}
+
+impl<'a> Names<'a> {
+    fn new(options: &'a ConvertOptions) -> Self {
+        Self {
+            options,
+            selected: false,
+            stripped: false,
+            renamed: vec![false; options.rename.len()],
+        }
+    }
+
+    /// The new name; none for what is not selected.
+    fn of(&mut self, name: &str) -> Option<String> {
+        if let Some(select) = &self.options.select {
+            below(name, select)?;
+            self.selected = true;
+        }
+        let mut name = name.to_owned();
+        if let Some(rest) = self
+            .options
+            .strip_prefix
+            .as_deref()
+            .and_then(|prefix| name.strip_prefix(prefix))
+        {
+            self.stripped = true;
+            name = rest.to_owned();
+        }
+        for ((from, to), used) in self.options.rename.iter().zip(&mut self.renamed) {
+            if let Some(rest) = below(&name, from) {
+                *used = true;
+                name = match (to.is_empty(), rest.strip_prefix('.')) {
+                    (true, Some(rest)) => rest.to_owned(),
+                    _ => format!("{to}{rest}"),
+                };
+            }
+        }
+        Some(name)
+    }
+
+    /// Refuses options that matched nothing: they are misspelt.
+    fn check(&self, reader: &CheckpointReader) -> Result<()> {
+        let options = self.options;
+        let unused = self
+            .renamed
+            .iter()
+            .position(|used| !used)
+            .and_then(|index| options.rename.get(index));
+        let missed = match (&options.select, &options.strip_prefix, unused) {
+            (Some(path), _, _) if !self.selected => format!("lies under `{path}`"),
+            (_, Some(prefix), _) if !self.stripped => format!("begins with `{prefix}`"),
+            (_, _, Some((from, _))) => format!("is `{from}` or lies under it"),
+            _ => return Ok(()),
+        };
+        let mut first: Vec<&str> = Vec::new();
+        let names = reader.tensors().iter().map(|entry| entry.name());
+        for name in names.chain(reader.others().iter().map(OtherEntry::path)) {
+            let top = name.split('.').next().unwrap_or(name);
+            if !first.contains(&top) {
+                first.push(top);
+            }
+            if first.len() > 8 {
+                break;
+            }
+        }
+        Err(Error::unsupported(format!(
+            "no name {missed}; the names begin with `{}`",
+            first.join("`, `")
+        )))
+    }
+}
+
+/// What follows a path in a name that is the path or lies below it.
+fn below<'a>(name: &'a str, path: &str) -> Option<&'a str> {
+    let rest = name.strip_prefix(path)?;
+    (rest.is_empty() || rest.starts_with('.') || path.ends_with('.') || path.is_empty())
+        .then_some(rest)
+}
+
+/// Makes new tensors of those that the options change.
+#[derive(Debug)]
+pub(super) struct Transform<'a> {
+    options: &'a ConvertOptions,
+    /// What became of a view: tensors that are one and the same stay so.
+    done: HashMap<View, Tensor>,
+    /// How many tensors were cast.
+    pub(super) cast: usize,
+}
+
+/// What a view is told by.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct View {
+    storage: usize,
+    dtype: Dtype,
+    offset: usize,
+    shape: Vec<usize>,
+    strides: Vec<usize>,
+    signs: (bool, bool),
+}
+
+impl View {
+    fn of(tensor: &Tensor) -> Self {
+        Self {
+            storage: tensor.storage().identity(),
+            dtype: tensor.dtype(),
+            offset: tensor.offset(),
+            shape: tensor.shape().to_vec(),
+            strides: tensor.strides().to_vec(),
+            signs: (tensor.is_conj(), tensor.is_neg()),
+        }
+    }
+}
+
+impl<'a> Transform<'a> {
+    pub(super) fn new(options: &'a ConvertOptions) -> Self {
+        Self {
+            options,
+            done: HashMap::new(),
+            cast: 0,
+        }
+    }
+
+    /// The dtype that a tensor is to have.
+    pub(super) fn dtype(&self, dtype: Dtype) -> Dtype {
+        match self.options.dtype {
+            Some(wanted) if dtype.is_floating_point() => wanted,
+            _ => dtype,
+        }
+    }
+
+    /// Changes a tensor: its dtype, and with `dense` to one that has a storage of its own.
+    ///
+    /// # Errors
+    /// When there is no such cast, or the limits forbid what it would take.
+    pub(super) fn apply(
+        &mut self,
+        tensor: &Tensor,
+        dense: bool,
+        origins: &mut Origins,
+    ) -> Result<Tensor> {
+        let dtype = self.dtype(tensor.dtype());
+        let is_cast = dtype != tensor.dtype();
+        self.cast = self.cast.saturating_add(usize::from(is_cast));
+        if !is_cast && !dense {
+            return Ok(tensor.clone());
+        }
+        let view = View::of(tensor);
+        let known = match self.done.get(&view) {
+            Some(known) => known.clone(),
+            None => {
+                let origin = origins.get(tensor.storage())?;
+                let make = Make::new(tensor.clone(), origin, dtype, &self.options.limits)?;
+                let storage = Storage::planned(make.byte_len(), tensor.storage().location());
+                let shape = tensor.shape();
+                let strides = contiguous_strides(shape)?;
+                let made = Tensor::view(storage.clone(), dtype, 0, shape, &strides)?;
+                origins.insert(storage, Origin::Made(make));
+                self.done.insert(view, made.clone());
+                made
+            }
+        };
+        Ok(known
+            .with_class(tensor.class())
+            .with_requires_grad(tensor.requires_grad()))
+    }
+}
+
+/// Whether a tensor views less than its storage, or otherwise than row by row.
+pub(super) fn is_loose(tensor: &Tensor) -> bool {
+    tensor.byte_len() != tensor.storage().byte_len()
+        || !tensor.is_contiguous()
+        || tensor.is_conj()
+        || tensor.is_neg()
+}

@@ -1,0 +1,71 @@
+//! Checkpoints of NNx from one of their two forms to the other.
+
+use std::sync::Arc;
+
+use super::item::{Items, Transform};
+use super::options::{ConvertOptions, TargetFormat};
+use super::origin::Origins;
+use super::plan::{Expected, Plan, tensors, torch};
+use super::target::Target;
+use crate::checkpoint::{NNCheckpoint, STATE_FIELD};
+use crate::error::Result;
+use crate::{CheckpointReader, Format};
+
+/// Plans the other form of an NNx checkpoint; none when the source is no such checkpoint, stays in
+/// its form, or is only a part of what is wanted of it.
+///
+/// # Errors
+/// When the checkpoint is not valid, or the other form has no place for something in it.
+pub(super) fn plan(
+    reader: &CheckpointReader,
+    origins: &mut Origins,
+    target: &Target,
+    options: &ConvertOptions,
+) -> Result<Option<Plan>> {
+    if options.reshapes() {
+        return Ok(None);
+    }
+    let is_safetensors = reader.format() == Format::SafeTensors;
+    let is_other_form = is_safetensors == (target.format == TargetFormat::Torch);
+    if !is_other_form || !NNCheckpoint::is_one(reader) {
+        return Ok(None);
+    }
+    let mut checkpoint = NNCheckpoint::of_reader(reader, &options.limits)?;
+    let mut transform = Transform::new(options);
+    for tensor in checkpoint.net_state.tensors_mut() {
+        *tensor = transform.apply(tensor, false, origins)?;
+    }
+    match target.format {
+        TargetFormat::SafeTensors => {
+            for (key, value) in &options.metadata {
+                checkpoint.extra_metadata.insert(key.clone(), value.clone());
+            }
+            let (state, metadata) = checkpoint.safetensors_parts()?;
+            let items = Items::of_tensors(state.into_iter());
+            tensors::plan(
+                items.tensors,
+                metadata,
+                origins,
+                target,
+                options,
+                &mut transform,
+            )
+            .map(Some)
+        }
+        TargetFormat::Torch => {
+            let object = Arc::new(checkpoint.torch_object()?);
+            let expected = checkpoint
+                .net_state
+                .tensors()
+                .map(|(name, tensor)| Expected {
+                    name: format!("{STATE_FIELD}.{name}"),
+                    dtype: tensor.dtype(),
+                    shape: tensor.shape().to_vec(),
+                });
+            let path = target.single();
+            let root = Some(NNCheckpoint::ARCHIVE_ROOT);
+            let file = torch::file(&object, expected.collect(), origins, path, root, options)?;
+            Ok(Some(Plan::of_file(file, transform.cast)))
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! What a conversion is to do.
+
+use std::path::Path;
+
+use crate::error::{Error, Result};
+use crate::{Dtype, Limits};
+
+/// What a conversion is to do. The default takes everything over and changes nothing.
+///
+/// ```
+/// use nnx_checkpoint::{ConvertOptions, Dtype};
+///
+/// let options = ConvertOptions::default()
+///     .select("state_dict")
+///     .strip_prefix("state_dict.")
+///     .dtype(Dtype::BFloat16);
+/// assert!(options.verify && !options.overwrite);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ConvertOptions {
+    /// What to write. Default: `None`, by the target's name.
+    pub to: Option<TargetFormat>,
+    /// Takes only what has this name or lies below it. Default: `None`, everything.
+    pub select: Option<String>,
+    /// A text that is removed from the front of the names that begin with it. Default: `None`.
+    pub strip_prefix: Option<String>,
+    /// Names, or the beginnings of names up to a `.`, each with what stands there instead; applied
+    /// one after the other, behind `strip_prefix`. Default: none.
+    pub rename: Vec<(String, String)>,
+    /// The dtype that floating-point tensors are cast to, with the results of PyTorch's
+    /// `tensor.to(dtype)`; tensors of other dtypes stay. Default: `None`.
+    pub dtype: Option<Dtype>,
+    /// Bytes of tensors that one file may hold, unless a single tensor has more: several files with
+    /// an index are written when there are more. Default: `None`, one file.
+    pub max_shard_size: Option<u64>,
+    /// Texts for the metadata of a safetensors file; a key that the source has too is replaced.
+    /// Default: none.
+    pub metadata: Vec<(String, String)>,
+    /// Whether values are left out that are no tensors, and metadata that has no place in the
+    /// target. Default: `false`, such a source is refused.
+    pub drop_non_tensors: bool,
+    /// What becomes of tensors that are one and the same under several names. Default:
+    /// [`Tied::Kept`].
+    pub tied: Tied,
+    /// Whether a tensor that views a part of its storage is written to a PyTorch file without the
+    /// rest. Safetensors files never have the rest. Default: `false`, as `torch.save` does.
+    pub compact: bool,
+    /// Whether a file at the target is replaced. Default: `false`.
+    pub overwrite: bool,
+    /// Whether the source is compared with its checksums, and what was written is read again and
+    /// compared with what was read, before it takes the target's place. Default: `true`.
+    pub verify: bool,
+    /// Whether everything is planned and nothing written. Default: `false`.
+    pub dry_run: bool,
+    /// Bounds on work and memory. Default: [`Limits::default`].
+    pub limits: Limits,
+}
+
+impl Default for ConvertOptions {
+    fn default() -> Self {
+        Self {
+            to: None,
+            select: None,
+            strip_prefix: None,
+            rename: Vec::new(),
+            dtype: None,
+            max_shard_size: None,
+            metadata: Vec::new(),
+            drop_non_tensors: false,
+            tied: Tied::default(),
+            compact: false,
+            overwrite: false,
+            verify: true,
+            dry_run: false,
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// What a conversion writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum TargetFormat {
+    /// A safetensors file.
+    SafeTensors,
+    /// What `torch.save` writes.
+    Torch,
+}
+
+impl TargetFormat {
+    /// The names that `--to` takes.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SafeTensors => "safetensors",
+            Self::Torch => "torch",
+        }
+    }
+
+    /// The format of that [name](Self::name).
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::SafeTensors, Self::Torch]
+            .into_iter()
+            .find(|format| format.name() == name)
+    }
+
+    /// What files of that extension hold by custom.
+    pub fn of_extension(path: &Path) -> Option<Self> {
+        let extension = path.extension()?.to_str()?.to_ascii_lowercase();
+        match extension.as_str() {
+            "safetensors" => Some(Self::SafeTensors),
+            "pt" | "pth" | "bin" | "ckpt" | "pkl" | "th" | "tar" => Some(Self::Torch),
+            _ => None,
+        }
+    }
+}
+
+/// What becomes of tensors that are one and the same under several names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Tied {
+    /// Every name is written with its bytes; a PyTorch file has them once, under both names.
+    #[default]
+    Kept,
+    /// A safetensors file has the bytes once, under the name that comes first in the alphabet; its
+    /// metadata has `other name: that name`, as `save_model` of the format's own library writes it
+    /// and [`OpenOptions::restore_aliases`](crate::OpenOptions::restore_aliases) reads it. Names
+    /// without a dot, which cannot be told from other texts there, keep their bytes.
+    Aliased,
+}
+
+impl ConvertOptions {
+    /// Whether names or values are chosen, so that a structure cannot be kept.
+    pub(super) fn reshapes(&self) -> bool {
+        self.select.is_some()
+            || self.strip_prefix.is_some()
+            || !self.rename.is_empty()
+            || self.max_shard_size.is_some()
+            || self.drop_non_tensors
+    }
+
+    /// The bytes of a size such as `5GB`: a number with or without one of the decimal units that
+    /// `huggingface_hub` knows, `TB`, `GB`, `MB` and `KB`.
+    ///
+    /// ```
+    /// use nnx_checkpoint::ConvertOptions;
+    ///
+    /// assert_eq!(ConvertOptions::parse_size("5GB")?, 5_000_000_000);
+    /// # Ok::<(), nnx_checkpoint::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When it is not such a size, or zero.
+    pub fn parse_size(text: &str) -> Result<u64> {
+        const UNITS: &[(&str, u64)] = &[
+            ("TB", 1_000_000_000_000),
+            ("GB", 1_000_000_000),
+            ("MB", 1_000_000),
+            ("KB", 1_000),
+            ("", 1),
+        ];
+        let upper = text.trim().to_ascii_uppercase();
+        UNITS
+            .iter()
+            .find_map(|(unit, bytes)| {
+                let number: u64 = upper.strip_suffix(unit)?.trim().parse().ok()?;
+                number.checked_mul(*bytes)
+            })
+            .filter(|&bytes| bytes > 0)
+            .ok_or_else(|| {
+                Error::unsupported(format!(
+                    "a size is a number with `TB`, `GB`, `MB`, `KB` or nothing behind it, got \
+                     `{text}`"
+                ))
+            })
+    }
+}
+
+macro_rules! setters {
+    ($($(#[$meta:meta])* $field:ident($value:ident: $type:ty) = $set:expr;)*) => {
+        impl ConvertOptions {
+            $(
+                #[doc = concat!("Sets [`", stringify!($field), "`](Self#structfield.", stringify!($field), ").")]
+                #[must_use]
+                pub fn $field(mut self, $value: $type) -> Self {
+                    self.$field = $set;
+                    self
+                }
+            )*
+        }
+    };
+}
+
+setters! {
+    to(format: TargetFormat) = Some(format);
+    select(path: impl Into<String>) = Some(path.into());
+    strip_prefix(text: impl Into<String>) = Some(text.into());
+    dtype(dtype: Dtype) = Some(dtype);
+    max_shard_size(bytes: u64) = Some(bytes);
+    drop_non_tensors(drop: bool) = drop;
+    tied(tied: Tied) = tied;
+    compact(compact: bool) = compact;
+    overwrite(overwrite: bool) = overwrite;
+    verify(verify: bool) = verify;
+    dry_run(dry_run: bool) = dry_run;
+    limits(limits: Limits) = limits;
+}
+
+impl ConvertOptions {
+    /// Adds to [`rename`](Self#structfield.rename).
+    #[must_use]
+    pub fn rename(mut self, from: impl Into<String>, to: impl Into<String>) -> Self {
+        self.rename.push((from.into(), to.into()));
+        self
+    }
+
+    /// Adds to [`metadata`](Self#structfield.metadata).
+    #[must_use]
+    pub fn metadata(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
+        self.metadata.push((key.into(), value.into()));
+        self
+    }
+}

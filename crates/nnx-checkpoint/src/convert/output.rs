@@ -1,0 +1,280 @@
+//! Writing the files of a plan.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::thread;
+
+use super::options::ConvertOptions;
+use super::origin::{CHUNK_BYTES, Extent, Origin};
+use super::plan::{Container, Content, FilePlan, Piece};
+use super::report::Progress;
+use crate::error::{Error, ErrorKind, Result};
+use crate::save::NewFile;
+use crate::zip::ZipWriter;
+use crate::{Limits, torch};
+
+/// Pieces from this size on are moved by the kernel, while another thread reads them for their
+/// checksum.
+const LARGE_BYTES: usize = 1 << 20;
+/// Bytes that the kernel is asked to move at a time, so that progress is told and a stop is heard.
+const MOVED_BYTES: u64 = 32 << 20;
+/// Made chunks that wait to be written.
+const WAITING_CHUNKS: usize = 4;
+
+/// A piece in a file that was written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Written {
+    pub(super) position: u64,
+    pub(super) len: u64,
+    /// The CRC-32 of what was read; none when nobody asked.
+    pub(super) crc: Option<u32>,
+}
+
+/// Counts bytes, and passes on a wish to stop.
+pub(super) struct Meter<'a> {
+    pub(super) progress: Progress,
+    pub(super) tell: &'a mut dyn FnMut(Progress) -> ControlFlow<()>,
+}
+
+impl Meter<'_> {
+    /// # Errors
+    /// [`ErrorKind::Interrupted`] when the caller wants to stop.
+    pub(super) fn advance(&mut self, bytes: u64) -> Result<()> {
+        self.progress.done = self.progress.done.saturating_add(bytes);
+        match (self.tell)(self.progress) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(Error::new(ErrorKind::Interrupted)),
+        }
+    }
+}
+
+/// Writes a file beside its target and says where the pieces are.
+///
+/// # Errors
+/// When a piece cannot be read, does not have its checksum, or the disk refuses.
+pub(super) fn write(
+    plan: &FilePlan,
+    source: &Path,
+    file: &NewFile,
+    options: &ConvertOptions,
+    meter: &mut Meter<'_>,
+) -> Result<Vec<Written>> {
+    let (limits, verify) = (&options.limits, options.verify);
+    thread::scope(|scope| {
+        let (sender, made) = mpsc::sync_channel(WAITING_CHUNKS);
+        scope.spawn(move || produce(plan, source, limits, verify, &sender));
+        let mut output = Output {
+            file: file.file(),
+            source,
+            buffer: Vec::with_capacity(CHUNK_BYTES),
+            position: 0,
+            made,
+            written: Vec::new(),
+            // A zip archive states a checksum whether anyone compares it or not.
+            checksums: verify || matches!(plan.container, Container::Torch { .. }),
+            verify,
+            meter,
+        };
+        match &plan.container {
+            Container::SafeTensors { header } => {
+                output.write_all(header)?;
+                for piece in &plan.pieces {
+                    output.piece(piece)?;
+                }
+            }
+            Container::Torch { root, program } => {
+                let mut zip = ZipWriter::new(&mut output, root);
+                let storages = plan
+                    .pieces
+                    .iter()
+                    .map(|piece| (piece.label.as_str(), piece.len(), piece));
+                torch::write_records(&mut zip, program, storages, |output, piece| {
+                    output.piece(piece)
+                })?;
+                zip.finish()?;
+            }
+        }
+        output.flush()?;
+        Ok(output.written)
+    })
+}
+
+/// Makes what is to be made, in the order of the file.
+fn produce(
+    plan: &FilePlan,
+    source: &Path,
+    limits: &Limits,
+    verify: bool,
+    to: &SyncSender<Result<Vec<u8>>>,
+) {
+    for piece in &plan.pieces {
+        let made = make(&piece.content, limits, verify, &mut |chunk| {
+            // The writer has gone where it does not take the chunk: it has its own error to tell.
+            to.send(Ok(chunk.to_vec()))
+                .map_err(|_| Error::new(ErrorKind::Interrupted))
+        });
+        if let Err(error) = made {
+            let _ = to.send(Err(error.in_tensor(&piece.label).in_path(source)));
+            return;
+        }
+    }
+}
+
+fn make(
+    content: &Content,
+    limits: &Limits,
+    verify: bool,
+    each: &mut dyn FnMut(&[u8]) -> Result<()>,
+) -> Result<()> {
+    match content {
+        Content::Copy(_) => Ok(()),
+        Content::Make(make) => make.run(limits, verify, each),
+        Content::Origin(origin, _) => match &**origin {
+            Origin::Made(make) => make.run(limits, verify, each),
+            Origin::Load { object, slot } => {
+                let bytes = object.load(*slot, verify)?;
+                bytes.chunks(CHUNK_BYTES).try_for_each(each)
+            }
+            Origin::InPlace(stored) => stored.extent.chunks(each),
+        },
+    }
+}
+
+struct Output<'a, 'b> {
+    file: &'a File,
+    source: &'a Path,
+    /// What was written and not yet handed to the operating system.
+    buffer: Vec<u8>,
+    position: u64,
+    made: Receiver<Result<Vec<u8>>>,
+    written: Vec<Written>,
+    checksums: bool,
+    verify: bool,
+    meter: &'a mut Meter<'b>,
+}
+
+impl Output<'_, '_> {
+    /// Writes a piece and returns its checksum, or 0 where none is needed.
+    fn piece(&mut self, piece: &Piece) -> Result<u32> {
+        let position = self.position;
+        let crc = match &piece.content {
+            Content::Copy(stored) => {
+                let crc = self.copy(&stored.extent)?;
+                if let Some(crc) = crc.filter(|_| self.verify) {
+                    stored
+                        .verify(crc)
+                        .map_err(|error| error.in_path(self.source))?;
+                }
+                crc
+            }
+            _ => Some(self.take_made(piece.len())?),
+        };
+        let len = self.position.saturating_sub(position);
+        if len != piece.len() {
+            return Err(Error::malformed(format!(
+                "expected {} bytes of `{}`, got {len}",
+                piece.len(),
+                piece.label
+            )));
+        }
+        self.written.push(Written { position, len, crc });
+        Ok(crc.unwrap_or_default())
+    }
+
+    fn copy(&mut self, extent: &Extent) -> Result<Option<u32>> {
+        if extent.len() < LARGE_BYTES {
+            let mut hasher = crc32fast::Hasher::new();
+            extent.chunks(&mut |chunk| {
+                hasher.update(chunk);
+                Ok(self.write_all(chunk)?)
+            })?;
+            self.meter.advance(extent.len() as u64)?;
+            return Ok(Some(hasher.finalize()));
+        }
+        self.flush()?;
+        if !self.checksums {
+            self.transfer(extent)?;
+            return Ok(None);
+        }
+        thread::scope(|scope| {
+            let crc = scope.spawn(|| extent.crc32());
+            self.transfer(extent)?;
+            match crc.join() {
+                Ok(crc) => crc.map(Some),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        })
+    }
+
+    /// Moves bytes without a copy of them in this process, where the system can.
+    fn transfer(&mut self, extent: &Extent) -> Result<()> {
+        let Some((source, start)) = extent.in_file() else {
+            return extent.chunks(&mut |chunk| {
+                self.file.write_all(chunk)?;
+                self.moved(chunk.len() as u64)
+            });
+        };
+        let mut source = source;
+        source.seek(SeekFrom::Start(start))?;
+        let mut left = extent.len() as u64;
+        while left > 0 {
+            let now = left.min(MOVED_BYTES);
+            // Between files this is `copy_file_range`, which shares blocks where it can.
+            let moved = io::copy(&mut source.take(now), &mut self.file)?;
+            if moved == 0 {
+                return Err(Error::malformed(
+                    "the file became shorter while it was read",
+                ));
+            }
+            self.moved(moved)?;
+            left = left.saturating_sub(moved);
+        }
+        Ok(())
+    }
+
+    fn moved(&mut self, bytes: u64) -> Result<()> {
+        self.position = self.position.saturating_add(bytes);
+        self.meter.advance(bytes)
+    }
+
+    /// Writes the next bytes that were made.
+    fn take_made(&mut self, len: u64) -> Result<u32> {
+        let mut hasher = crc32fast::Hasher::new();
+        let mut left = len;
+        while left > 0 {
+            let chunk = self
+                .made
+                .recv()
+                .map_err(|_| Error::unsupported("the thread that makes bytes has stopped"))??;
+            hasher.update(&chunk);
+            self.write_all(&chunk)?;
+            self.meter.advance(chunk.len() as u64)?;
+            left = left.saturating_sub(chunk.len() as u64);
+        }
+        Ok(hasher.finalize())
+    }
+}
+
+impl Write for Output<'_, '_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.buffer.len().saturating_add(bytes.len()) > CHUNK_BYTES {
+            self.flush()?;
+        }
+        if bytes.len() >= CHUNK_BYTES {
+            self.file.write_all(bytes)?;
+        } else {
+            self.buffer.extend_from_slice(bytes);
+        }
+        self.position = self.position.saturating_add(bytes.len() as u64);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.write_all(&self.buffer)?;
+        self.buffer.clear();
+        Ok(())
+    }
+}

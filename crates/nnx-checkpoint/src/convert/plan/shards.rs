@@ -1,0 +1,122 @@
+//! Several files with an index, as `huggingface_hub` splits and writes them.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+
+use indexmap::IndexMap;
+
+use super::FilePlan;
+use crate::convert::target::Target;
+use crate::error::{Error, Result};
+
+/// What counts of a tensor when files are filled.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sized {
+    pub(super) bytes: u64,
+    /// Tensors of one storage come into one file.
+    pub(super) storage: usize,
+}
+
+/// Which tensors come into which file, by their places. Files are filled in the order of the
+/// tensors; one that is larger than a file may be gets a file of its own, in front of the one that
+/// is being filled.
+pub(super) fn split(
+    tensors: impl Iterator<Item = Sized>,
+    max_bytes: Option<u64>,
+) -> Vec<Vec<usize>> {
+    let Some(max_bytes) = max_bytes else {
+        return vec![tensors.enumerate().map(|(at, _)| at).collect()];
+    };
+    let mut sharing: IndexMap<usize, (u64, Vec<usize>)> = IndexMap::new();
+    for (at, tensor) in tensors.enumerate() {
+        let (bytes, places) = sharing.entry(tensor.storage).or_default();
+        *bytes = bytes.saturating_add(tensor.bytes);
+        places.push(at);
+    }
+    let mut shards: Vec<Vec<usize>> = Vec::new();
+    let mut current = Vec::new();
+    let mut filled = 0u64;
+    for (bytes, places) in sharing.into_values() {
+        if bytes > max_bytes {
+            shards.push(places);
+            continue;
+        }
+        if filled.saturating_add(bytes) > max_bytes {
+            shards.push(std::mem::take(&mut current));
+            filled = 0;
+        }
+        filled = filled.saturating_add(bytes);
+        current.extend(places);
+    }
+    if !current.is_empty() || shards.is_empty() {
+        shards.push(current);
+    }
+    shards
+}
+
+/// The files' names.
+pub(super) fn names(target: &Target, count: usize) -> Vec<String> {
+    if count == 1 {
+        let single = target.single();
+        let name = single.file_name().unwrap_or_default();
+        return vec![name.to_string_lossy().into_owned()];
+    }
+    (0..count).map(|at| target.shard_name(at, count)).collect()
+}
+
+/// The index of the files, where there are several: its path and its text.
+///
+/// # Errors
+/// When the tensors take more bytes than a number holds.
+pub(super) fn index(
+    target: &Target,
+    names: &[String],
+    files: &[FilePlan],
+    metadata: &IndexMap<String, String>,
+) -> Result<Option<(PathBuf, String)>> {
+    if files.len() < 2 {
+        return Ok(None);
+    }
+    let mut weight_map = BTreeMap::new();
+    let mut total = 0u64;
+    for (name, file) in names.iter().zip(files) {
+        for expected in &file.expected {
+            weight_map.insert(expected.name.as_str(), name.as_str());
+        }
+        for piece in &file.pieces {
+            total = total.saturating_add(piece.len());
+        }
+    }
+    let mut about: HashMap<&str, serde_json::Value> = HashMap::new();
+    for (key, value) in metadata {
+        if key != "format" {
+            about.insert(key, value.as_str().into());
+        }
+    }
+    about.insert("total_size", total.into());
+    // Keys in the alphabet's order, two spaces a level, and a line feed at the end.
+    let about: BTreeMap<_, _> = about.into_iter().collect();
+    let index = BTreeMap::from([
+        ("metadata", serde_json::json!(about)),
+        ("weight_map", serde_json::json!(weight_map)),
+    ]);
+    let text = serde_json::to_string_pretty(&index)
+        .map_err(|error| Error::from(std::io::Error::from(error)))?;
+    Ok(Some((target.index(), ascii(&text) + "\n")))
+}
+
+/// JSON with every character beyond ASCII escaped, as Python writes it.
+fn ascii(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for character in json.chars() {
+        if character.is_ascii() {
+            out.push(character);
+            continue;
+        }
+        let mut units = [0; 2];
+        for unit in character.encode_utf16(&mut units) {
+            out.push_str(&format!("\\u{unit:04x}"));
+        }
+    }
+    out
+}

@@ -1,0 +1,243 @@
+//! PyTorch files.
+
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::shards::{self, Sized};
+use super::{Container, Content, Expected, FilePlan, Held, Piece, Plan, SHOWN_VALUES, not_held};
+use crate::convert::item::{Item, Items, Transform, is_loose};
+use crate::convert::options::ConvertOptions;
+use crate::convert::origin::{Origin, Origins};
+use crate::convert::target::Target;
+use crate::error::Result;
+use crate::pickle::{self, NodeId};
+use crate::torch::{PickledObject, TorchBuilder, TorchObject};
+use crate::{CheckpointReader, Format};
+
+/// Plans a file of the object that the source is of, whatever it is.
+///
+/// # Errors
+/// When a tensor that is to be changed cannot be.
+pub(super) fn whole(
+    reader: &CheckpointReader,
+    object: &Arc<TorchObject>,
+    origins: &mut Origins,
+    target: &Target,
+    options: &ConvertOptions,
+) -> Result<Plan> {
+    let mut transform = Transform::new(options);
+    let mut builder = TorchBuilder::new().with_protocol(object.graph().protocol());
+    let mut dtypes = HashMap::new();
+    let mut changed = false;
+    for entry in reader.tensors() {
+        // A number that a module keeps beside its tensors stays one, and quantised integers stay
+        // with their scale.
+        let is_plain = |node: &NodeId| {
+            object.tensor_info(*node).is_ok_and(|info| info.is_some())
+                && entry.layout_name() == "strided"
+        };
+        let Some(node) = entry.node().filter(is_plain) else {
+            continue;
+        };
+        let is_cast = transform.dtype(entry.dtype()) != entry.dtype();
+        dtypes.insert(entry.name(), transform.dtype(entry.dtype()));
+        if !is_cast && !options.compact {
+            continue;
+        }
+        let tensor = reader.tensor(entry.name())?;
+        if !is_cast && !is_loose(&tensor) {
+            continue;
+        }
+        let tensor = transform
+            .apply(&tensor, options.compact, origins)
+            .and_then(|tensor| builder.tensor(&tensor))
+            .map_err(|error| error.in_tensor(entry.name()))?;
+        builder.substitute(object, node, tensor);
+        changed = true;
+    }
+    // Only the zip container's own graph has its form already.
+    let copy;
+    let object = if changed || reader.format() != Format::TorchZip {
+        let root = PickledObject::new(Arc::clone(object), object.graph().root());
+        let root = builder.copy(&root)?;
+        copy = builder.finish(root);
+        &copy
+    } else {
+        &**object
+    };
+    let expected = reader.tensors().iter().map(|entry| Expected {
+        name: entry.name().to_owned(),
+        dtype: dtypes.get(entry.name()).copied().unwrap_or(entry.dtype()),
+        shape: entry.shape().to_vec(),
+    });
+    let path = target.single();
+    let file = file(object, expected.collect(), origins, path, None, options)?;
+    Ok(Plan::of_file(file, transform.cast))
+}
+
+/// Plans files of a plain dict with everything under its full name.
+///
+/// # Errors
+/// When the source holds what such a dict cannot.
+pub(super) fn flat(
+    reader: &CheckpointReader,
+    mut items: Items,
+    origins: &mut Origins,
+    target: &Target,
+    options: &ConvertOptions,
+    transform: &mut Transform<'_>,
+) -> Result<Plan> {
+    let dropped_metadata = metadata(reader, options)?;
+    let objects = reader.object().filter(|object| !object.is_script());
+    let mut dropped = Vec::new();
+    let mut values: Vec<(String, PickledObject)> = Vec::new();
+    match objects {
+        Some(object) if !options.drop_non_tensors => {
+            for (name, entry) in &items.others {
+                if let Some(node) = entry.node() {
+                    values.push((name.clone(), PickledObject::new(Arc::clone(object), node)));
+                }
+            }
+        }
+        _ => dropped = Held::of(reader, &items, options)?.dropped,
+    }
+    for item in &mut items.tensors {
+        let dense = options.compact && is_loose(&item.tensor);
+        item.tensor = transform
+            .apply(&item.tensor, dense, origins)
+            .map_err(|error| error.in_tensor(&item.name))?;
+    }
+    let mut counted = HashSet::new();
+    let sizes = items.tensors.iter().map(|item| {
+        let storage = item.tensor.storage();
+        let is_first = counted.insert(storage.identity());
+        Sized {
+            bytes: if is_first {
+                storage.byte_len() as u64
+            } else {
+                0
+            },
+            storage: storage.identity(),
+        }
+    });
+    let groups = shards::split(sizes, options.max_shard_size);
+    let names = shards::names(target, groups.len());
+    let mut files = Vec::new();
+    for (group, name) in groups.iter().zip(&names) {
+        let items: Vec<&Item> = group
+            .iter()
+            .filter_map(|&at| items.tensors.get(at))
+            .collect();
+        // What is no tensor stands in the first file.
+        let values = std::mem::take(&mut values);
+        files.push(dict(&items, &values, origins, target, name, options)?);
+    }
+    let index = shards::index(target, &names, &files, &indexmap::IndexMap::new())?;
+    Ok(Plan {
+        files,
+        index,
+        cast: transform.cast,
+        dropped,
+        dropped_metadata,
+        notes: Vec::new(),
+    })
+}
+
+/// The metadata that is lost, if it may be: a PyTorch file has no place for it.
+fn metadata(reader: &CheckpointReader, options: &ConvertOptions) -> Result<Vec<String>> {
+    let lost: Vec<String> = reader
+        .metadata()
+        .iter()
+        .filter(|(key, value)| {
+            let says_nothing = key.as_str() == "format" && value.as_str() == "pt";
+            !says_nothing && reader.entry(key).is_none()
+        })
+        .map(|(key, _)| key.clone())
+        .collect();
+    if lost.is_empty() || options.drop_non_tensors {
+        return Ok(lost);
+    }
+    let values = lost
+        .iter()
+        .take(SHOWN_VALUES)
+        .map(|key| format!("`{key}` (metadata)"))
+        .collect();
+    Err(not_held(values, lost.len(), None))
+}
+
+fn dict(
+    items: &[&Item],
+    values: &[(String, PickledObject)],
+    origins: &Origins,
+    target: &Target,
+    name: &str,
+    options: &ConvertOptions,
+) -> Result<FilePlan> {
+    let protocol = values
+        .iter()
+        .map(|(_, value)| value.whole().graph().protocol());
+    let mut builder = TorchBuilder::new().with_protocol(protocol.max().unwrap_or_default());
+    let mut pairs: Vec<(NodeId, NodeId)> = Vec::new();
+    let mut expected = Vec::new();
+    for item in items {
+        let key = builder.text(&item.name);
+        let value = builder
+            .tensor(&item.tensor)
+            .map_err(|error| error.in_tensor(&item.name))?;
+        pairs.push((key, value));
+        expected.push(Expected {
+            name: item.name.clone(),
+            dtype: item.tensor.dtype(),
+            shape: item.tensor.shape().to_vec(),
+        });
+    }
+    for (name, value) in values {
+        let key = builder.text(name);
+        pairs.push((key, builder.copy(value)?));
+    }
+    let root = builder.dict(pairs);
+    let object = builder.finish(root);
+    file(&object, expected, origins, target.file(name), None, options)
+}
+
+/// The file of an object whose storages are planned. Its records lie in a folder that is named
+/// after the file, as `torch.save` has it, unless another `root` is given.
+///
+/// # Errors
+/// When a storage is not known, or the graph is nested too deep.
+pub(in crate::convert) fn file(
+    object: &TorchObject,
+    expected: Vec<Expected>,
+    origins: &Origins,
+    path: PathBuf,
+    root: Option<&str>,
+    options: &ConvertOptions,
+) -> Result<FilePlan> {
+    let mut pieces = Vec::new();
+    for (key, storage) in object.storages() {
+        let storage = storage?;
+        let origin = origins.get(storage)?;
+        pieces.push(Piece {
+            label: key.to_owned(),
+            content: match &*origin {
+                Origin::InPlace(stored) => Content::Copy(stored.clone()),
+                _ => Content::Origin(origin, storage.byte_len() as u64),
+            },
+        });
+    }
+    let stem = || {
+        path.file_stem()
+            .map(|stem| stem.to_string_lossy().into_owned())
+    };
+    let root = root.map(str::to_owned).or_else(stem).unwrap_or_default();
+    Ok(FilePlan {
+        path,
+        container: Container::Torch {
+            root,
+            program: pickle::write(object.graph(), &options.limits)?,
+        },
+        pieces,
+        expected,
+    })
+}

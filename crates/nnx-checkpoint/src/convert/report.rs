@@ -1,0 +1,39 @@
+//! What a conversion did.
+
+use std::path::PathBuf;
+
+use crate::{Format, OtherEntry};
+
+/// What a conversion did, or would do on a dry run.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Conversion {
+    /// What the source is.
+    pub source: Format,
+    /// What was written.
+    pub target: Format,
+    /// The files that were written, and the index among them, with the bytes of each.
+    pub files: Vec<(PathBuf, u64)>,
+    /// Names under which tensors were written.
+    pub tensors: usize,
+    /// Bytes of all tensors as they were written.
+    pub tensor_bytes: u64,
+    /// Tensors that were cast to another dtype.
+    pub cast: usize,
+    /// Values that were left out on request.
+    pub dropped: Vec<OtherEntry>,
+    /// Metadata keys that were left out on request.
+    pub dropped_metadata: Vec<String>,
+    /// What a user should know, such as names that became aliases.
+    pub notes: Vec<String>,
+}
+
+/// How far a conversion is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// Bytes that were written, and with [`verify`](super::ConvertOptions::verify) read again.
+    pub done: u64,
+    /// Bytes that will be when all is done.
+    pub total: u64,
+}

@@ -1,0 +1,146 @@
+//! Where a conversion writes to.
+
+use std::path::{Path, PathBuf};
+
+use super::options::{ConvertOptions, TargetFormat};
+use crate::error::{Error, ErrorKind, Result};
+
+/// What is written, and where.
+#[derive(Clone, Debug)]
+pub(super) struct Target {
+    pub(super) format: TargetFormat,
+    folder: PathBuf,
+    /// The name of a single file, of which those of shards and index are made.
+    name: String,
+}
+
+impl Target {
+    /// The target of that path: a file, or in a folder the file of the standard name.
+    ///
+    /// # Errors
+    /// When neither the options nor the extension tell the format, or the name is not one.
+    pub(super) fn of(path: &Path, options: &ConvertOptions) -> Result<Self> {
+        let by_extension = TargetFormat::of_extension(path);
+        if path.is_dir() || (by_extension.is_none() && ends_with_separator(path)) {
+            let format = options.to.unwrap_or(TargetFormat::SafeTensors);
+            return Ok(Self {
+                format,
+                folder: path.to_path_buf(),
+                name: standard_name(format).to_owned(),
+            });
+        }
+        let format = options.to.or(by_extension).ok_or_else(|| {
+            Error::unsupported(
+                "the target's name does not tell what to write: end it with `.safetensors` or \
+                 `.pt`, or say the format (`--to`)",
+            )
+        })?;
+        let name = path
+            .file_name()
+            .ok_or_else(|| Error::unsupported("the target has no name"))?;
+        let name = name.to_str().map(str::to_owned).ok_or_else(|| {
+            Error::unsupported("the target's name is not UTF-8; give it another one")
+        })?;
+        Ok(Self {
+            format,
+            folder: path.parent().unwrap_or(Path::new("")).to_path_buf(),
+            name,
+        })
+    }
+
+    /// The one file.
+    pub(super) fn single(&self) -> PathBuf {
+        self.folder.join(&self.name)
+    }
+
+    /// The name of a shard, counted from 0, as `huggingface_hub` gives it.
+    pub(super) fn shard_name(&self, index: usize, count: usize) -> String {
+        let (stem, extension) = self.parts();
+        let number = index.saturating_add(1);
+        format!("{stem}-{number:05}-of-{count:05}{extension}")
+    }
+
+    /// The index of the shards.
+    pub(super) fn index(&self) -> PathBuf {
+        self.folder.join(format!("{}.index.json", self.name))
+    }
+
+    /// A file of that name beside the others.
+    pub(super) fn file(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// Files that an earlier conversion to the same target may have left.
+    pub(super) fn earlier(&self) -> Vec<PathBuf> {
+        let (stem, extension) = self.parts();
+        let is_earlier = |name: &str| {
+            if name == self.name {
+                return true;
+            }
+            let numbers = name
+                .strip_prefix(stem)
+                .and_then(|name| name.strip_suffix(extension))
+                .and_then(|name| name.strip_prefix('-'))
+                .and_then(|numbers| numbers.split_once("-of-"));
+            numbers.is_some_and(|(index, count)| {
+                [index, count]
+                    .iter()
+                    .all(|part| part.len() == 5 && part.bytes().all(|b| b.is_ascii_digit()))
+            })
+        };
+        let folder = if self.folder.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            &self.folder
+        };
+        let Ok(entries) = std::fs::read_dir(folder) else {
+            return Vec::new();
+        };
+        let mut files: Vec<PathBuf> = entries
+            .flatten()
+            .filter(|entry| entry.file_name().to_str().is_some_and(is_earlier))
+            .map(|entry| self.folder.join(entry.file_name()))
+            .collect();
+        files.sort();
+        files
+    }
+
+    /// Refuses files that are there already.
+    ///
+    /// # Errors
+    /// When one is and may not be replaced.
+    pub(super) fn check_free<'a>(
+        &self,
+        mut files: impl Iterator<Item = &'a PathBuf>,
+        overwrite: bool,
+    ) -> Result<()> {
+        if overwrite {
+            return Ok(());
+        }
+        match files.find(|file| file.symlink_metadata().is_ok()) {
+            Some(file) => Err(Error::new(ErrorKind::TargetExists).in_path(file)),
+            None => Ok(()),
+        }
+    }
+
+    fn parts(&self) -> (&str, &str) {
+        match self.name.rfind('.') {
+            Some(dot) => self.name.split_at(dot),
+            None => (&self.name, ""),
+        }
+    }
+}
+
+/// The name by which loaders find weights in a folder.
+fn standard_name(format: TargetFormat) -> &'static str {
+    match format {
+        TargetFormat::SafeTensors => "model.safetensors",
+        TargetFormat::Torch => "pytorch_model.bin",
+    }
+}
+
+fn ends_with_separator(path: &Path) -> bool {
+    path.as_os_str()
+        .to_string_lossy()
+        .ends_with(std::path::MAIN_SEPARATOR)
+}

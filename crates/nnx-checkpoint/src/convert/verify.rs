@@ -1,0 +1,124 @@
+//! Reading again what was written.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+
+use super::origin::Extent;
+use super::output::{Meter, Written};
+use super::plan::{Expected, FilePlan};
+use crate::error::{Error, Result};
+use crate::save::NewFile;
+use crate::{CheckpointReader, Limits, OpenOptions};
+
+/// Threads that read, one a core up to this.
+const MAX_THREADS: usize = 4;
+
+/// Opens a file that was written, and compares its tensors with the plan and its bytes with the
+/// checksums of what was read.
+///
+/// # Errors
+/// When they differ: the disk or the memory is at fault.
+pub(super) fn verify(
+    plan: &FilePlan,
+    file: &NewFile,
+    written: &[Written],
+    limits: &Limits,
+    meter: &mut Meter<'_>,
+) -> Result<()> {
+    let mut options = OpenOptions::default()
+        .limits(*limits)
+        .restore_aliases(false)
+        .allow_dangerous_globals(true);
+    options.planned = true;
+    let reader = CheckpointReader::open_with(file.path(), &options)?;
+    let found = reader.tensors().iter().map(|entry| Expected {
+        name: entry.name().to_owned(),
+        dtype: entry.dtype(),
+        shape: entry.shape().to_vec(),
+    });
+    if !found.eq(plan.expected.iter().cloned()) {
+        return Err(Error::malformed(
+            "the tensors of the file that was written are not those that were meant",
+        ));
+    }
+    let Some((_, bytes)) = reader.files().first() else {
+        return Err(Error::malformed("the file that was written is gone"));
+    };
+    let whole = Extent::in_open_file(file.file().try_clone()?, &plan.path, bytes.clone());
+    compare(plan, &whole, written, meter)
+}
+
+/// Compares every piece with its checksum, on as many threads as there are cores.
+fn compare(
+    plan: &FilePlan,
+    whole: &Extent,
+    written: &[Written],
+    meter: &mut Meter<'_>,
+) -> Result<()> {
+    let threads = thread::available_parallelism().map_or(1, |count| count.get().min(MAX_THREADS));
+    let next = AtomicUsize::new(0);
+    let stopped = AtomicBool::new(false);
+    let check = |index: usize, written: &Written| -> Result<()> {
+        let Some(crc) = written.crc else {
+            return Ok(());
+        };
+        let range = usize::try_from(written.position)
+            .ok()
+            .zip(usize::try_from(written.len).ok());
+        let piece = range
+            .and_then(|(start, len)| whole.part(start, len))
+            .ok_or_else(|| Error::malformed("the file that was written is too short"))?;
+        let found = piece.crc32()?;
+        if found == crc {
+            return Ok(());
+        }
+        let label = plan.pieces.get(index).map_or("", |piece| &piece.label);
+        Err(Error::malformed(format!(
+            "wrote bytes with the checksum {crc:#010x} and read {found:#010x} back"
+        ))
+        .in_tensor(label)
+        .at(written.position))
+    };
+    let work = |done: &mut dyn FnMut(u64) -> Result<()>| -> Result<()> {
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(written) = written.get(index) else {
+                return Ok(());
+            };
+            if stopped.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            let outcome = check(index, written).and_then(|()| done(written.len));
+            if outcome.is_err() {
+                stopped.store(true, Ordering::Relaxed);
+                return outcome;
+            }
+        }
+    };
+    thread::scope(|scope| {
+        let others: Vec<_> = (1..threads)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut bytes = 0u64;
+                    work(&mut |len| {
+                        bytes = bytes.saturating_add(len);
+                        Ok(())
+                    })
+                    .map(|()| bytes)
+                })
+            })
+            .collect();
+        let mut outcome = work(&mut |len| meter.advance(len));
+        for other in others {
+            let joined = match other.join() {
+                Ok(joined) => joined,
+                Err(panic) => std::panic::resume_unwind(panic),
+            };
+            outcome = match (outcome, joined) {
+                (Ok(()), Ok(bytes)) => meter.advance(bytes),
+                (Ok(()), Err(error)) | (Err(error), _) => Err(error),
+            };
+        }
+        outcome
+    })
+}
