@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
+use nnx_checkpoint::{ConvertOptions, Dtype, TargetFormat};
 
 use crate::failure::Failure;
 use crate::outcome::Outcome;
@@ -13,7 +14,8 @@ const EXAMPLES: &str = "\
 Examples:
   nnx inspect model.pt                  what a checkpoint holds
   nnx scan ~/downloads                  is it safe to unpickle these files?
-  nnx diff model.pt model.safetensors   do two checkpoints hold the same tensors?";
+  nnx diff model.pt model.safetensors   do two checkpoints hold the same tensors?
+  nnx convert model.pt model.safetensors";
 
 const INSPECT_EXAMPLES: &str = "\
 Examples:
@@ -40,6 +42,17 @@ Examples:
 
 Exit status: 0 when the tensors are the same, 1 when they differ, 2 when a file could not be read.";
 
+const CONVERT_EXAMPLES: &str = "\
+Examples:
+  nnx convert model.pt model.safetensors
+  nnx convert epoch=3.ckpt model.safetensors --select state_dict --strip-prefix state_dict.
+  nnx convert model.safetensors half.safetensors --dtype bfloat16
+  nnx convert model.safetensors sharded/ --max-shard-size 5GB
+  nnx convert downloads --out converted
+
+Exit status: 0, 2 when something could not be converted, 130 when it was interrupted; the target is
+then as it was.";
+
 const COMPLETIONS_EXAMPLES: &str = "\
 Examples:
   nnx completions bash > ~/.local/share/bash-completion/completions/nnx
@@ -51,7 +64,7 @@ Examples:
   nnx man | man -l -
   nnx man inspect > nnx-inspect.1";
 
-/// Shows, scans and compares model checkpoints: PyTorch and safetensors files of every kind
+/// Shows, scans, compares and converts model checkpoints: PyTorch and safetensors files of every kind
 ///
 /// Nothing in a file is ever executed: a pickle is read as data.
 #[derive(Debug, Parser)]
@@ -82,6 +95,13 @@ pub(crate) enum Command {
     /// The formats may differ; values that are no tensors are not compared.
     #[command(after_help = DIFF_EXAMPLES)]
     Diff(Diff),
+    /// Convert a checkpoint into another format
+    ///
+    /// Writes a safetensors file or what `torch.save` writes. SOURCE may be a file of any format, a
+    /// folder with a model's weights, or with `--out` a folder of many checkpoints.
+    /// What the target has no place for is an error that lists it.
+    #[command(after_help = CONVERT_EXAMPLES)]
+    Convert(Convert),
     /// Print a shell's completion script
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions {
@@ -136,6 +156,75 @@ pub(crate) struct Diff {
     /// Let floats differ by as much, in absolute terms [default: every bit counts]
     #[arg(long, value_name = "X", value_parser = tolerance)]
     pub(crate) tolerance: Option<f64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Convert {
+    /// The checkpoint: a file or a folder
+    pub(crate) source: PathBuf,
+    /// The file to write, or the folder for a file of the standard name
+    #[arg(required_unless_present = "out")]
+    pub(crate) target: Option<PathBuf>,
+    /// Convert every checkpoint below SOURCE into this folder
+    #[arg(long, value_name = "DIR", conflicts_with = "target")]
+    pub(crate) out: Option<PathBuf>,
+    /// What to write [default: what the target's extension says]
+    #[arg(long, value_name = "FORMAT", value_parser = format)]
+    pub(crate) to: Option<TargetFormat>,
+    /// Take only what lies under this name; names stay whole
+    #[arg(long, value_name = "PATH")]
+    pub(crate) select: Option<String>,
+    /// Remove this text from the front of the names
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) strip_prefix: Option<String>,
+    /// Give a name, or all names below it, another one; may be repeated
+    #[arg(long, value_name = "FROM=TO", value_parser = pair)]
+    pub(crate) rename: Vec<(String, String)>,
+    /// Cast floating-point tensors, as PyTorch's `tensor.to(dtype)` does
+    #[arg(long, value_name = "DTYPE", value_parser = crate::convert::dtype)]
+    pub(crate) dtype: Option<Dtype>,
+    /// Write several files with an index, each with as many bytes at most: `5GB`, `200MB`
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) max_shard_size: Option<u64>,
+    /// Add a text to the metadata of a safetensors file; may be repeated
+    #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
+    pub(crate) metadata: Vec<(String, String)>,
+    /// Leave values out that the target has no place for
+    #[arg(long)]
+    pub(crate) drop_non_tensors: bool,
+    /// Write tied tensors to a safetensors file once, their other names to its metadata
+    #[arg(long)]
+    pub(crate) alias: bool,
+    /// Write tensors to a PyTorch file without the rest of the storage that they view
+    #[arg(long)]
+    pub(crate) compact: bool,
+    /// Replace a file that is there
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+    /// Do not compare with checksums, and do not read again what was written
+    #[arg(long)]
+    pub(crate) no_verify: bool,
+    /// Say what would be done and write nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+fn format(text: &str) -> Result<TargetFormat, String> {
+    TargetFormat::from_name(text).ok_or_else(|| "expected `safetensors` or `torch`".to_owned())
+}
+
+fn size(text: &str) -> Result<u64, String> {
+    ConvertOptions::parse_size(text).map_err(|error| error.to_string())
+}
+
+fn pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
+        _ => Err("expected two texts with `=` between them".to_owned()),
+    }
 }
 
 fn tolerance(text: &str) -> Result<f64, String> {

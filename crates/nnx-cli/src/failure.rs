@@ -39,6 +39,12 @@ impl Failure {
         Self::new("usage", format!("{what}; `nnx --help` tells more"))
     }
 
+    /// The same place and kind with another message.
+    pub(crate) fn saying(mut self, what: String) -> Self {
+        self.0.what = what;
+        self
+    }
+
     /// Names the tensor, unless one is named already.
     pub(crate) fn in_tensor(mut self, tensor: &str) -> Self {
         self.0.tensor.get_or_insert_with(|| tensor.to_owned());

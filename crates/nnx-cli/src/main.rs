@@ -1,9 +1,10 @@
-//! The command `nnx`: shows, scans and compares model checkpoints.
+//! The command `nnx`: shows, scans, compares and converts model checkpoints.
 //!
 //! Nothing in a file is executed. `nnx --help` lists the commands; `docs/command.md` describes what
 //! they print.
 
 mod arguments;
+mod convert;
 mod diff;
 mod escape;
 mod failure;
@@ -43,6 +44,7 @@ fn run(command: &Command) -> Outcome {
         Command::Inspect(arguments) => inspect::run(arguments),
         Command::Scan(arguments) => scan::run(arguments),
         Command::Diff(arguments) => diff::run(arguments),
+        Command::Convert(arguments) => convert::run(arguments),
         Command::Completions { shell } => pages::completions(*shell),
         Command::Man { command } => pages::manual(command.as_deref()),
     }

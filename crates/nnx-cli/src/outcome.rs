@@ -63,6 +63,12 @@ impl Outcome {
         Self::new(stdout, FAILED).with_error(&failure.message())
     }
 
+    /// The same with another status.
+    pub(crate) fn with_status(mut self, status: u8) -> Self {
+        self.status = status;
+        self
+    }
+
     /// Adds a line for standard error.
     pub(crate) fn with_error(mut self, message: &str) -> Self {
         self.stderr.push_str("nnx: ");

@@ -10,4 +10,5 @@
 
 mod cases;
 mod golden;
+mod kill;
 mod sidecars;

@@ -1,0 +1,91 @@
+//! `nnx convert`: one checkpoint, or a folder of them, into another format.
+
+mod batch;
+mod interrupt;
+mod one;
+mod report;
+
+use std::path::Path;
+
+use nnx_checkpoint::{ConvertOptions, Dtype, Error, ErrorKind, Tied};
+
+use self::interrupt::Interrupt;
+use crate::arguments::Convert;
+use crate::failure::Failure;
+use crate::outcome::Outcome;
+
+pub(crate) fn run(arguments: &Convert) -> Outcome {
+    let interrupt = Interrupt::listen();
+    let options = options(arguments);
+    match (&arguments.target, &arguments.out) {
+        (_, Some(out)) => batch::run(arguments, out, &options, &interrupt),
+        (Some(target), None) => one::run(arguments, target, &options, &interrupt),
+        (None, None) => Outcome::failure(
+            &Failure::usage("expected a target behind the source, or `--out`"),
+            arguments.json,
+        ),
+    }
+}
+
+fn options(arguments: &Convert) -> ConvertOptions {
+    let mut options = ConvertOptions::default()
+        .drop_non_tensors(arguments.drop_non_tensors)
+        .compact(arguments.compact)
+        .overwrite(arguments.overwrite)
+        .verify(!arguments.no_verify)
+        .dry_run(arguments.dry_run)
+        .tied(if arguments.alias {
+            Tied::Aliased
+        } else {
+            Tied::Kept
+        });
+    options.to = arguments.to;
+    options.select.clone_from(&arguments.select);
+    options.strip_prefix.clone_from(&arguments.strip_prefix);
+    options.rename.clone_from(&arguments.rename);
+    options.metadata.clone_from(&arguments.metadata);
+    options.dtype = arguments.dtype;
+    options.max_shard_size = arguments.max_shard_size;
+    options
+}
+
+/// An error with the options of the command that would settle it.
+fn failure(error: Error, source: &Path) -> Failure {
+    let advice = match error.kind() {
+        ErrorKind::TargetExists => Some(
+            "there is a file already; say `--overwrite` to replace it, or choose another name"
+                .to_owned(),
+        ),
+        ErrorKind::NotHeld { hint, .. } => {
+            let what = error.kind().to_string();
+            let what = what.split("; ").next().unwrap_or_default();
+            Some(match hint {
+                Some(path) => format!(
+                    "{what}; say `--select {path}` to take the tensors alone, or \
+                     `--drop-non-tensors` to leave the rest out"
+                ),
+                None => format!("{what}; say `--drop-non-tensors` to leave them out"),
+            })
+        }
+        _ => None,
+    };
+    let failure = match advice {
+        Some(what) => Failure::from(error).saying(what),
+        None => Failure::from(error),
+    };
+    failure.in_path(source)
+}
+
+/// A dtype by PyTorch's name or by that of safetensors.
+pub(crate) fn dtype(name: &str) -> Result<Dtype, String> {
+    Dtype::from_name(name)
+        .or_else(|| Dtype::from_safetensors_name(name))
+        .filter(|dtype| dtype.is_floating_point())
+        .ok_or_else(|| {
+            let known: Vec<&str> = Dtype::all()
+                .filter(|dtype| dtype.is_floating_point())
+                .map(Dtype::name)
+                .collect();
+            format!("expected one of {}", known.join(", "))
+        })
+}

@@ -1,0 +1,69 @@
+//! One conversion.
+
+use std::cell::RefCell;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use nnx_checkpoint::{Conversion, ConvertOptions, ErrorKind, convert_with};
+
+use super::interrupt::{Interrupt, STATUS};
+use super::{failure, report};
+use crate::arguments::Convert;
+use crate::failure::Failure;
+use crate::outcome::Outcome;
+use crate::progress::{Progress, Unit};
+
+pub(super) fn run(
+    arguments: &Convert,
+    target: &Path,
+    options: &ConvertOptions,
+    interrupt: &Interrupt,
+) -> Outcome {
+    match convert(&arguments.source, target, options, interrupt) {
+        Ok(done) if arguments.json => {
+            Outcome::success(report::json(&arguments.source, &done, options))
+        }
+        Ok(done) => Outcome::success(report::text(&arguments.source, &done, options)),
+        Err(Stop::Interrupted(failure)) => {
+            Outcome::failure(&failure, arguments.json).with_status(STATUS)
+        }
+        Err(Stop::Failed(failure)) => Outcome::failure(&failure, arguments.json),
+    }
+}
+
+/// Why there is no result.
+pub(super) enum Stop {
+    Interrupted(Failure),
+    Failed(Failure),
+}
+
+/// Converts, with a bar when it takes its time.
+pub(super) fn convert(
+    source: &Path,
+    target: &Path,
+    options: &ConvertOptions,
+    interrupt: &Interrupt,
+) -> Result<Conversion, Stop> {
+    let bar: RefCell<Option<(Progress, u64)>> = RefCell::new(None);
+    let outcome = convert_with(source, target, options, &mut |progress| {
+        let mut bar = bar.borrow_mut();
+        let (bar, told) =
+            bar.get_or_insert_with(|| (Progress::of(progress.total, Unit::Bytes, "converting"), 0));
+        bar.advance(progress.done.saturating_sub(*told));
+        *told = progress.done;
+        if interrupt.is_heard() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    });
+    outcome.map_err(|error| {
+        let is_interrupted = matches!(error.kind(), ErrorKind::Interrupted);
+        let failure = failure(error, source);
+        if is_interrupted {
+            Stop::Interrupted(failure)
+        } else {
+            Stop::Failed(failure)
+        }
+    })
+}
