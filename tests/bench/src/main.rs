@@ -1,27 +1,63 @@
-//! Times of reading beside those of other crates: `cargo xtask bench`.
+//! Times beside a floor and beside other libraries: `cargo xtask bench checkpoint`.
 //!
-//! Each table comes from one run over one file, which this workspace writes; a ratio is the time of
-//! a row by the time of `nnx-checkpoint` in that run. The files are in the system's cache.
+//! Each row is measured in turns with what it is compared with, in one process, over files that are
+//! made here and are in the system's cache. The fastest of the turns counts, as the others were
+//! disturbed; a ratio is our time by the other one.
 
 #![expect(
     clippy::print_stdout,
     reason = "a benchmark's result is what it prints"
 )]
 
+mod converting;
 mod file;
-mod opening;
+mod many;
+mod owned;
 #[cfg(feature = "peers")]
 mod peers;
-mod reading;
+mod python;
 mod resident;
-mod table;
+mod row;
+mod saving;
+mod scanning;
+mod touching;
 
+use std::env;
 use std::error::Error;
+use std::path::PathBuf;
+
+use crate::python::Python;
 
 type Result<T, E = Box<dyn Error>> = std::result::Result<T, E>;
 
+/// Where the files lie, and who can be asked.
+struct Bench {
+    /// A folder on the disk.
+    disk: tempfile::TempDir,
+    /// A folder on a memory file system, where there is one.
+    memory: Option<tempfile::TempDir>,
+    /// The reference, where it is installed.
+    python: Option<Python>,
+    /// The command `nnx`.
+    nnx: PathBuf,
+}
+
 fn main() -> Result<()> {
-    let folder = tempfile::tempdir()?;
-    opening::run(folder.path())?;
-    reading::run(folder.path())
+    let mut arguments = env::args_os().skip(1);
+    let nnx = arguments.next().ok_or("expected the path of `nnx`")?.into();
+    let python = arguments.next().map(PathBuf::from);
+    let bench = Bench {
+        disk: tempfile::tempdir_in(env::current_dir()?.join("target"))?,
+        memory: tempfile::tempdir_in("/dev/shm").ok(),
+        python: python.map(Python::new),
+        nnx,
+    };
+    println!("| what | nnx-checkpoint | compared with | ratio | target |");
+    println!("|---|---|---|---|---|");
+    touching::run(&bench)?;
+    owned::run(&bench)?;
+    many::run(&bench)?;
+    converting::run(&bench)?;
+    saving::run(&bench)?;
+    scanning::run(&bench)
 }
