@@ -117,6 +117,7 @@ pub(super) const NAMES: &[(&str, &[&str])] = &[
     ("torch", TORCH),
     ("torch._tensor", &["Tensor", "_rebuild_from_type_v2"]),
     ("torch.jit._pickle", &["build_boollist", "build_doublelist", "build_intlist", "build_tensor_from_id", "build_tensorlist", "restore_type_tag"]),
+    ("torch.nested._internal.nested_tensor", &["NestedTensor", "_rebuild_njt"]),
     ("torch.nn", &["Parameter"]),
     ("torch.serialization", &["_get_layout"]),
     ("torch.storage", &["TypedStorage", "UntypedStorage", "_TypedStorage", "_UntypedStorage"]),
