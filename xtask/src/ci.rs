@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::workspace::{self, Package, cargo, line_of};
-use crate::{Arguments, Result, boundary, fuzz, python_env, roundtrip};
+use crate::{Arguments, Result, boundary, convert, fuzz, python_env, roundtrip};
 
 /// What has been judged so far.
 #[derive(Debug, Default)]
@@ -109,6 +109,11 @@ fn steps(packages: &[Package], allow_dirty: bool) -> Vec<Step> {
     steps.push(step("round trip with the real NNx", |tally| {
         tally.count(roundtrip_with_python())
     }));
+    steps.push(task_step(
+        "converted files, judged by Python",
+        convert::run,
+        &[],
+    ));
     steps
 }
 

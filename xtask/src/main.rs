@@ -10,6 +10,7 @@ mod arguments;
 mod bench;
 mod boundary;
 mod ci;
+mod convert;
 mod fuzz;
 mod python_env;
 mod realworld;
@@ -31,7 +32,7 @@ const TASKS: &[(&str, Task, &str)] = &[
     (
         "bench",
         bench::run,
-        "times of reading beside those of other crates",
+        "times beside a floor and other libraries [checkpoint] [--python PATH]",
     ),
     (
         "boundary",
@@ -42,6 +43,11 @@ const TASKS: &[(&str, Task, &str)] = &[
         "ci",
         ci::run,
         "everything that a submission must pass [--allow-dirty]",
+    ),
+    (
+        "convert",
+        convert::run,
+        "converted files, judged by Python's libraries [DIR] [--python PATH] [--large]",
     ),
     (
         "fuzz",

@@ -57,6 +57,11 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
     for (name, published) in &manifest.files {
         match compare::differences(&folder.join(name), &published.tensors) {
             Ok(differences) if differences.is_empty() => {
+                let converted = compare::converted(&folder.join(name), &published.tensors)?;
+                if let Some(difference) = converted.first() {
+                    println!("FAIL {name}, converted: {difference}");
+                    continue;
+                }
                 println!("ok   {name}: {} tensors", published.tensors.len());
                 agree += 1;
                 tensors += published.tensors.len();
@@ -72,7 +77,7 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
         }
     }
     let files = manifest.files.len();
-    println!("{agree} of {files} files agree, {tensors} tensors");
+    println!("{agree} of {files} files agree, {tensors} tensors, as they are and converted");
     match agree == files && files > 0 {
         true => Ok(()),
         false => Err("not all files agree".into()),

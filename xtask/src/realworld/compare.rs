@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use nnx_checkpoint::{CheckpointReader, TensorEntry};
+use nnx_checkpoint::{CheckpointReader, ConvertOptions, TensorEntry, convert};
 
 use super::{Expected, sha256};
 use crate::Result;
@@ -35,6 +35,22 @@ pub(super) fn differences(
     let more = more.filter(|name| !expected.contains_key(*name));
     differences.extend(more.map(|name| format!("`{name}` is not expected")));
     Ok(differences)
+}
+
+/// What differs after a conversion to safetensors, and after one to torch.
+///
+/// # Errors
+/// When the file cannot be converted.
+pub(super) fn converted(path: &Path, expected: &BTreeMap<String, Expected>) -> Result<Vec<String>> {
+    let folder = tempfile::tempdir()?;
+    let options = ConvertOptions::default().drop_non_tensors(true);
+    let mut all = Vec::new();
+    for name in ["converted.safetensors", "converted.pt"] {
+        let target = folder.path().join(name);
+        convert(path, &target, &options)?;
+        all.extend(differences(&target, expected)?);
+    }
+    Ok(all)
 }
 
 fn found(checkpoint: &CheckpointReader, entry: &TensorEntry) -> Result<Expected> {

@@ -1,9 +1,9 @@
 //! Several files with an index, as `huggingface_hub` splits and writes them.
 
-use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
 use indexmap::IndexMap;
+use serde::{Serialize, Serializer};
 
 use super::FilePlan;
 use crate::convert::target::Target;
@@ -64,45 +64,57 @@ pub(super) fn names(target: &Target, count: usize) -> Vec<String> {
     (0..count).map(|at| target.shard_name(at, count)).collect()
 }
 
-/// The index of the files, where there are several: its path and its text.
+/// The index of the files, where there are several: its path and its text. `tensors` are the names
+/// in each file, in the order of the source.
 ///
 /// # Errors
-/// When the tensors take more bytes than a number holds.
-pub(super) fn index(
+/// None that texts give.
+pub(super) fn index<'a>(
     target: &Target,
     names: &[String],
     files: &[FilePlan],
+    tensors: impl Iterator<Item = Vec<&'a str>>,
     metadata: &IndexMap<String, String>,
 ) -> Result<Option<(PathBuf, String)>> {
     if files.len() < 2 {
         return Ok(None);
     }
-    let mut weight_map = BTreeMap::new();
-    let mut total = 0u64;
-    for (name, file) in names.iter().zip(files) {
-        for expected in &file.expected {
-            weight_map.insert(expected.name.as_str(), name.as_str());
-        }
-        for piece in &file.pieces {
-            total = total.saturating_add(piece.len());
-        }
-    }
-    let mut about: HashMap<&str, serde_json::Value> = HashMap::new();
-    for (key, value) in metadata {
-        if key != "format" {
-            about.insert(key, value.as_str().into());
-        }
-    }
+    let pieces = files.iter().flat_map(|file| &file.pieces);
+    let total = pieces.fold(0u64, |sum, piece| sum.saturating_add(piece.len()));
+    let mut about: IndexMap<&str, serde_json::Value> = IndexMap::new();
     about.insert("total_size", total.into());
-    // Keys in the alphabet's order, two spaces a level, and a line feed at the end.
-    let about: BTreeMap<_, _> = about.into_iter().collect();
-    let index = BTreeMap::from([
-        ("metadata", serde_json::json!(about)),
-        ("weight_map", serde_json::json!(weight_map)),
-    ]);
+    for (key, value) in metadata.iter().filter(|(key, _)| *key != "format") {
+        about.insert(key, value.as_str().into());
+    }
+    let mut weight_map: IndexMap<&str, &str> = IndexMap::new();
+    for (name, tensors) in names.iter().zip(tensors) {
+        weight_map.extend(tensors.into_iter().map(|tensor| (tensor, name.as_str())));
+    }
+    let index = Index {
+        metadata: about,
+        weight_map,
+    };
+    // Two spaces a level, and no line feed at the end.
     let text = serde_json::to_string_pretty(&index)
         .map_err(|error| Error::from(std::io::Error::from(error)))?;
-    Ok(Some((target.index(), ascii(&text) + "\n")))
+    Ok(Some((target.index(), ascii(&text))))
+}
+
+/// What an index holds, in its order.
+#[derive(Serialize)]
+struct Index<'a> {
+    #[serde(serialize_with = "ordered")]
+    metadata: IndexMap<&'a str, serde_json::Value>,
+    #[serde(serialize_with = "ordered")]
+    weight_map: IndexMap<&'a str, &'a str>,
+}
+
+/// A map in its own order.
+fn ordered<S: Serializer, V: Serialize>(
+    map: &IndexMap<&str, V>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(map)
 }
 
 /// JSON with every character beyond ASCII escaped, as Python writes it.

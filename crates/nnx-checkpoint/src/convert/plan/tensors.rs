@@ -54,7 +54,11 @@ pub(in crate::convert) fn plan(
             target.file(name),
         )?);
     }
-    let index = shards::index(target, &names, &files, &metadata)?;
+    let held = groups.iter().map(|group| {
+        let items = group.iter().filter_map(|&at| items.get(at));
+        items.map(|item| item.name.as_str()).collect()
+    });
+    let index = shards::index(target, &names, &files, held, &metadata)?;
     Ok(Plan {
         files,
         index,

@@ -4,6 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use indexmap::IndexMap;
+
 use super::shards::{self, Sized};
 use super::{Container, Content, Expected, FilePlan, Held, Piece, Plan, SHOWN_VALUES, not_held};
 use crate::convert::item::{Item, Items, Transform, is_loose};
@@ -133,7 +135,11 @@ pub(super) fn flat(
         let values = std::mem::take(&mut values);
         files.push(dict(&items, &values, origins, target, name, options)?);
     }
-    let index = shards::index(target, &names, &files, &indexmap::IndexMap::new())?;
+    let held = groups.iter().map(|group| {
+        let items = group.iter().filter_map(|&at| items.tensors.get(at));
+        items.map(|item| item.name.as_str()).collect()
+    });
+    let index = shards::index(target, &names, &files, held, &IndexMap::new())?;
     Ok(Plan {
         files,
         index,

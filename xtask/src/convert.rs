@@ -1,0 +1,183 @@
+//! `cargo xtask convert`: converted files judged by the libraries that will read them.
+
+mod large;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use nnx_checkpoint::{CheckpointReader, ConvertOptions, NNCheckpoint, Tied, convert};
+use serde_json::{Value, json};
+
+use crate::workspace::{line_of, root};
+use crate::{Arguments, Result, python_env};
+
+/// What runs in Python.
+const SCRIPT: &str = include_str!("../python/convert.py");
+/// Largest shards, as options; small enough that fixtures have several.
+const SHARD_SIZES: [u64; 3] = [100, 1_000, 1_000_000];
+
+pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
+    let python = match arguments.value("--python")? {
+        Some(path) => PathBuf::from(path),
+        None => python_env::ensure(python_env::library(None)?, None)?,
+    };
+    let is_large = arguments.flag("--large");
+    let folder = arguments.word().map(PathBuf::from);
+    arguments.finish()?;
+    let scratch = match folder {
+        Some(folder) => tempfile::tempdir_in(folder)?,
+        None => tempfile::tempdir()?,
+    };
+    let questions = if is_large {
+        large::questions(scratch.path())?
+    } else {
+        questions(scratch.path())?
+    };
+    let answers = ask(&python, scratch.path(), &questions)?;
+    let mut counts: BTreeMap<String, (usize, usize)> = BTreeMap::new();
+    for (question, answer) in questions.iter().zip(&answers) {
+        let kind = question["kind"].as_str().unwrap_or_default().to_owned();
+        let (agree, all) = counts.entry(kind).or_default();
+        *all += 1;
+        match answer.as_str() {
+            None => *agree += 1,
+            Some(wrong) => println!("FAIL {question}: {wrong}"),
+        }
+    }
+    for (kind, (agree, all)) in &counts {
+        println!("{kind}: {agree} of {all} agree");
+    }
+    let all_agree = counts.values().all(|(agree, all)| agree == all);
+    match all_agree && !counts.is_empty() && answers.len() == questions.len() {
+        true => Ok(()),
+        false => Err("not all converted files are as they should be".into()),
+    }
+}
+
+/// Converts the fixtures and says what is to be judged of each.
+fn questions(folder: &Path) -> Result<Vec<Value>> {
+    let fixtures = root().join("tests/fixtures");
+    let mut questions = Vec::new();
+    let corpus = files_below(&fixtures.join("torch"), &["pt"])?;
+    if corpus.len() < 140 {
+        return Err(format!("only {} files in the corpus", corpus.len()).into());
+    }
+    for (number, source) in corpus.iter().enumerate() {
+        let place = folder.join(format!("t{number}"));
+        torch_file(source, &place, &fixtures, &mut questions)?;
+    }
+    let checkpoints = fixtures.join("nnx-0.4.1/checkpoints");
+    for (number, source) in files_below(&checkpoints, &["pt", "safetensors"])?
+        .iter()
+        .enumerate()
+    {
+        nnx_file(source, &folder.join(format!("n{number}")), &mut questions)?;
+    }
+    Ok(questions)
+}
+
+fn torch_file(
+    source: &Path,
+    place: &Path,
+    fixtures: &Path,
+    questions: &mut Vec<Value>,
+) -> Result<()> {
+    let Ok(reader) = CheckpointReader::open(source) else {
+        return Ok(());
+    };
+    let drop = ConvertOptions::default().drop_non_tensors(true);
+    let safe = place.join("flat.safetensors");
+    if convert(source, &safe, &drop).is_ok() {
+        questions.push(json!({"kind": "safetensors_file", "target": safe}));
+        let torch = place.join("flat.pt");
+        convert(&safe, &torch, &drop)?;
+        questions.push(json!({"kind": "torch_file", "source": safe, "target": torch}));
+        for size in SHARD_SIZES
+            .into_iter()
+            .filter(|_| !reader.tensors().is_empty())
+        {
+            for is_safe in [true, false] {
+                let target = place.join(format!("shards-{size}-{is_safe}"));
+                std::fs::create_dir_all(&target)?;
+                let mut options = drop.clone().max_shard_size(size);
+                options.to = Some(if is_safe {
+                    nnx_checkpoint::TargetFormat::SafeTensors
+                } else {
+                    nnx_checkpoint::TargetFormat::Torch
+                });
+                convert(&safe, &target, &options)?;
+                questions.push(json!({
+                    "kind": "shards", "source": safe, "target": target,
+                    "max_shard_size": size, "safe": is_safe,
+                }));
+            }
+        }
+    }
+    let name = source.file_name().unwrap_or_default().to_string_lossy();
+    if name.contains("tied") || name.contains("shared") {
+        let target = place.join("alias.safetensors");
+        let options = drop.clone().tied(Tied::Aliased);
+        if convert(source, &target, &options).is_ok_and(|done| !done.notes.is_empty()) {
+            questions.push(json!({"kind": "aliases", "source": source, "target": target}));
+        }
+    }
+    // What torch cannot load from the source it cannot judge.
+    let sidecar = std::fs::read_to_string(source.with_extension("json"))?;
+    if sidecar.contains("\"value\"") {
+        let whole = place.join("whole.pt");
+        convert(source, &whole, &ConvertOptions::default())?;
+        questions.push(json!({
+            "kind": "whole_file", "source": source, "target": whole, "types": fixtures,
+        }));
+    }
+    Ok(())
+}
+
+fn nnx_file(source: &Path, place: &Path, questions: &mut Vec<Value>) -> Result<()> {
+    let is_safe = source
+        .extension()
+        .is_some_and(|extension| extension == "safetensors");
+    let target = place.join(if is_safe {
+        "other.pt"
+    } else {
+        "other.safetensors"
+    });
+    let is_checkpoint = NNCheckpoint::from_file(source).is_ok();
+    if is_checkpoint && convert(source, &target, &ConvertOptions::default()).is_ok() {
+        questions.push(json!({"kind": "nnx_file", "source": source, "target": target}));
+    }
+    Ok(())
+}
+
+fn files_below(folder: &Path, extensions: &[&str]) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        if extension.is_some_and(|extension| extensions.contains(&extension)) {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// What Python finds wrong with each.
+fn ask(python: &Path, folder: &Path, questions: &[Value]) -> Result<Vec<Value>> {
+    let manifest = folder.join("manifest.json");
+    std::fs::write(&manifest, serde_json::to_vec(questions)?)?;
+    let mut command = Command::new(python);
+    command.args(["-c", SCRIPT]).arg(&manifest);
+    let output = command.output()?;
+    if !output.status.success() {
+        let error = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("`{}` failed: {error}", line_of(&command)).into());
+    }
+    let last = output
+        .stdout
+        .trim_ascii()
+        .rsplit(|byte| *byte == b'\n')
+        .next();
+    Ok(serde_json::from_slice(last.unwrap_or_default())?)
+}
