@@ -175,7 +175,8 @@ fn every_file_of_every_case_is_judged() {
     assert_eq!(found, known);
 }
 
-/// What the cases say of writing: it is counted here, and judged where files are written.
+/// What the cases say of writing is counted here. Conversions and saving are judged in
+/// `convert/cases.rs`.
 #[test]
 fn what_is_said_of_writing_is_counted() {
     let (mut steps, mut told) = (0, Vec::new());

@@ -82,3 +82,24 @@ fn the_table_of_limits_is_that_of_the_code() {
         .map(|row| (row[0].clone(), row[1].replace(',', "")));
     assert_eq!(listed.collect::<Vec<_>>(), known);
 }
+
+/// The names in the source are the one list that the compiler keeps complete.
+#[test]
+fn the_table_of_error_kinds_is_that_of_the_code() {
+    const SOURCE: &str = include_str!("../../crates/nnx-checkpoint/src/error.rs");
+    const COMMAND: &str = include_str!("../../docs/command.md");
+    let (_, names) = SOURCE.split_once("pub fn name(&self)").unwrap();
+    let (names, _) = names.split_once("impl Error").unwrap();
+    let known: Vec<&str> = names
+        .lines()
+        .filter_map(|line| line.split_once("=> \"")?.1.split('"').next())
+        .collect();
+    assert!(known.len() > 10, "{known:?}");
+    let (_, table) = COMMAND.split_once("| kind | means |").unwrap();
+    let listed: Vec<&str> = table
+        .lines()
+        .skip(2)
+        .map_while(|line| line.strip_prefix("| `")?.split('`').next())
+        .collect();
+    assert_eq!(listed, known);
+}

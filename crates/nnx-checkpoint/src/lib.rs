@@ -21,7 +21,7 @@
 //! | feature | default | adds |
 //! |---|---|---|
 //! | `nnx` | yes | [`NNCheckpoint`], and with it the crate `nnx-params` |
-//! | `candle` | no | conversions between [`Tensor`] and candle's tensor |
+//! | `candle` | no | conversions between [`Tensor`] and candle's tensor, and a `VarBuilder` over any open file |
 //!
 //! ```
 //! use nnx_checkpoint::{Dtype, Limits, Tensor, safetensors};
@@ -65,6 +65,10 @@ mod state_dict;
 mod tensor;
 pub mod torch;
 pub mod zip;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
 
 pub use cast::{Caster, cast};
 #[cfg(feature = "nnx")]
