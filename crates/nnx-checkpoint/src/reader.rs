@@ -27,6 +27,7 @@ use self::file::{File, Part};
 pub use self::options::OpenOptions;
 use crate::error::{Error, ErrorKind, Result};
 use crate::globals::GlobalUse;
+#[cfg(feature = "nnx")]
 use crate::safetensors::SafeTensors;
 use crate::torch::TorchObject;
 use crate::{Format, Tensor};

@@ -31,7 +31,9 @@ impl Progress {
     pub(crate) fn of(total: u64, unit: Unit, what: &'static str) -> Self {
         let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
         let template = match unit {
-            Unit::Bytes => "{msg} [{wide_bar}] {bytes} of {total_bytes}, {eta} left",
+            Unit::Bytes => {
+                "{msg} [{wide_bar}] {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left"
+            }
             Unit::Files => "{msg} [{wide_bar}] {pos} of {len}, {eta} left",
         };
         // The template is sound; without it the bar would look otherwise, no more.
