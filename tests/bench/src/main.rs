@@ -44,10 +44,10 @@ struct Bench {
 
 fn main() -> Result<()> {
     let mut arguments = env::args_os().skip(1);
-    let nnx = arguments.next().ok_or("expected the path of `nnx`")?.into();
+    let nnx: PathBuf = arguments.next().ok_or("expected the path of `nnx`")?.into();
     let python = arguments.next().map(PathBuf::from);
     let bench = Bench {
-        disk: tempfile::tempdir_in(env::current_dir()?.join("target"))?,
+        disk: tempfile::tempdir_in(nnx.parent().unwrap_or(&nnx))?,
         memory: tempfile::tempdir_in("/dev/shm").ok(),
         python: python.map(Python::new),
         nnx,

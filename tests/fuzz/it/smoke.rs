@@ -36,6 +36,11 @@ fn zip() {
 }
 
 #[test]
+fn convert() {
+    check("convert", 500);
+}
+
+#[test]
 fn torch() {
     check("torch", 3_000);
 }

@@ -45,6 +45,10 @@ pub const BODIES: &[Body] = &[
         run: crate::checkpoint,
     },
     Body {
+        name: "convert",
+        run: crate::convert,
+    },
+    Body {
         name: "write",
         run: crate::write,
     },
