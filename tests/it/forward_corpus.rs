@@ -1,17 +1,33 @@
-//! Every FEED_FWD fixture becomes a running model whose logits are those of the real library.
+//! Every fixture of a built-in net becomes a running model whose outputs are those of the real
+//! library.
+
+use std::collections::BTreeMap;
 
 use candle_core::{Device, Tensor};
 use nnx_checkpoint::{Dtype, Modules, NNCheckpoint};
 use nnx_net::{ErrorKind, NNModel};
-use nnx_params::Devices;
-use nnx_tests::Fixture;
+use nnx_params::{Devices, Nets};
+use nnx_tests::{Fixture, Json};
 
 /// The largest absolute difference from the float64 net that is accepted.
-const TOLERANCE: f64 = 1e-6;
+fn tolerance(net: Nets) -> f64 {
+    match net {
+        Nets::Transformer => 1e-5,
+        _ => 1e-6,
+    }
+}
 
-/// The checkpoints of FEED_FWD fixtures, each with the fixture it comes from.
+/// The fixtures of built-in nets, each with its net.
+fn fixtures() -> impl Iterator<Item = (Fixture, Nets)> {
+    Fixture::all().into_iter().filter_map(|fixture| {
+        let net = fixture.net()?.parse().expect("a net");
+        Some((fixture, net))
+    })
+}
+
+/// The checkpoints of those fixtures, each with the fixture it comes from.
 fn checkpoints() -> impl Iterator<Item = (Fixture, String, NNCheckpoint)> {
-    Fixture::feed_forward().into_iter().flat_map(|fixture| {
+    fixtures().flat_map(|(fixture, _)| {
         fixture.files().into_iter().map(move |(form, path)| {
             let at = format!("{} as {form:?}", fixture.label());
             let checkpoint =
@@ -30,35 +46,82 @@ fn is_replayed(checkpoint: &NNCheckpoint) -> bool {
         .all(|transform| known(transform.name()))
 }
 
+/// A tensor of a side-car.
+fn input(json: &Json) -> Tensor {
+    let data = json.get("data");
+    let shape: Vec<usize> = json.get("shape").items().iter().map(Json::size).collect();
+    let items = data.items();
+    match json.get("dtype").text() {
+        "float32" => {
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "the inputs were float32 when printed"
+            )]
+            let data: Vec<f32> = items.iter().map(|x| x.float() as f32).collect();
+            Tensor::from_vec(data, shape, &Device::Cpu)
+        }
+        "int64" => {
+            let data: Vec<i64> = items
+                .iter()
+                .map(|x| i64::try_from(x.size()).expect("an int64"))
+                .collect();
+            Tensor::from_vec(data, shape, &Device::Cpu)
+        }
+        other => panic!("an input of dtype {other}"),
+    }
+    .expect("an input")
+}
+
 #[test]
-fn logits_are_those_of_the_real_library() {
-    let (mut judged, mut worst) = (0, 0_f64);
-    for (fixture, at, checkpoint) in checkpoints() {
-        let Some(forward) = fixture.forward() else {
+fn outputs_are_those_of_the_real_library() {
+    let (mut worst, mut judged) = (BTreeMap::<&str, (usize, f64)>::new(), 0);
+    for (fixture, net) in fixtures() {
+        let Some(forward) = fixture.sidecar.find("forward") else {
             continue;
         };
-        let model =
-            NNModel::from_checkpoint(&checkpoint).unwrap_or_else(|error| panic!("{at}: {error}"));
-        let input =
-            Tensor::from_vec(forward.input, forward.input_shape, &Device::Cpu).expect("an input");
-        let logits = model
-            .forward(&input)
-            .unwrap_or_else(|error| panic!("{at}: {error}"));
-        assert_eq!(logits.dims(), forward.output_shape, "{at}");
-        let logits: Vec<f32> = logits.flatten_all().unwrap().to_vec1().unwrap();
-        assert_eq!(logits.len(), forward.output.len(), "{at}");
-        for (i, (found, expected)) in logits.iter().zip(&forward.output).enumerate() {
-            let difference = (f64::from(*found) - expected).abs();
-            assert!(
-                difference <= TOLERANCE,
-                "{at}: logit {i} is {found}, not {expected}"
-            );
-            worst = worst.max(difference);
-        }
         judged += 1;
+        let inputs: Vec<Tensor> = forward.get("inputs").items().iter().map(input).collect();
+        let output = forward.get("output");
+        let shape: Vec<usize> = output.get("shape").items().iter().map(Json::size).collect();
+        let reference = forward.get("output_f64").items();
+        for (form, path) in fixture.files() {
+            let at = format!("{} as {form:?}", fixture.label());
+            let checkpoint = NNCheckpoint::from_file(&path).unwrap();
+            let model = NNModel::from_checkpoint(&checkpoint)
+                .unwrap_or_else(|error| panic!("{at}: {error}"));
+            let found = model
+                .forward(&inputs)
+                .unwrap_or_else(|error| panic!("{at}: {error}"));
+            assert_eq!(found.dims(), shape, "{at}");
+            let found: Vec<f32> = found.flatten_all().unwrap().to_vec1().unwrap();
+            assert_eq!(found.len(), reference.len(), "{at}");
+            let (count, worst) = worst.entry(net.value()).or_default();
+            *count += 1;
+            for (i, (found, expected)) in found.iter().zip(&reference).enumerate() {
+                let difference = (f64::from(*found) - expected.float()).abs();
+                assert!(
+                    difference <= tolerance(net),
+                    "{at}: output {i} is {found}, not {}",
+                    expected.float()
+                );
+                *worst = worst.max(difference);
+            }
+        }
     }
-    assert!(judged >= 38, "only {judged} files were judged");
-    println!("{judged} forward passes judged, the largest difference is {worst:e}");
+    let blocks = Fixture::all()
+        .iter()
+        .filter(|fixture| fixture.sidecar.find("forward").is_some())
+        .count();
+    assert_eq!(judged, blocks, "of every forward block one was judged");
+    assert!(judged >= 30, "only {judged} forward blocks were judged");
+    let kinds: Vec<_> = worst.keys().copied().collect();
+    let mut all: Vec<_> = Nets::all().iter().map(|net| net.value()).collect();
+    all.sort_unstable();
+    assert_eq!(kinds, all);
+    println!("{judged} forward blocks judged");
+    for (net, (count, worst)) in worst {
+        println!("{net}: {count} files, the largest difference is {worst:e}");
+    }
 }
 
 #[test]

@@ -49,19 +49,6 @@ pub struct ExpectedTensor {
 /// A bare state dict, no checkpoint.
 pub const BARE_STATE_DICT: &str = "export_state_dict";
 
-/// A forward pass that the real library made.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Forward {
-    /// The shape of the input.
-    pub input_shape: Vec<usize>,
-    /// The input's elements.
-    pub input: Vec<f32>,
-    /// The shape of the output.
-    pub output_shape: Vec<usize>,
-    /// The output of the same net in float64.
-    pub output: Vec<f64>,
-}
-
 /// Where the fixtures lie.
 pub fn fixtures_dir() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures"))
@@ -184,33 +171,5 @@ impl Fixture {
                 other => panic!("{other:?} is no entry of a module tree"),
             })
             .collect()
-    }
-
-    /// The forward pass, where the side-car has one of a single float32 input.
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "the inputs were float32 when printed"
-    )]
-    pub fn forward(&self) -> Option<Forward> {
-        let forward = self.sidecar.find("forward")?;
-        let inputs = forward.get("inputs").items();
-        let [input] = &inputs[..] else { return None };
-        let sizes = |json: Json| json.items().iter().map(Json::size).collect();
-        Some(Forward {
-            input_shape: sizes(input.get("shape")),
-            input: input
-                .get("data")
-                .items()
-                .iter()
-                .map(|x| x.float() as f32)
-                .collect(),
-            output_shape: sizes(forward.get("output").get("shape")),
-            output: forward
-                .get("output_f64")
-                .items()
-                .iter()
-                .map(Json::float)
-                .collect(),
-        })
     }
 }

@@ -12,9 +12,7 @@
 mod fixture;
 mod json;
 
-pub use fixture::{
-    BARE_STATE_DICT, ExpectedTensor, Fixture, Form, Forward, LIBRARY_VERSIONS, fixtures_dir,
-};
+pub use fixture::{BARE_STATE_DICT, ExpectedTensor, Fixture, Form, LIBRARY_VERSIONS, fixtures_dir};
 pub use json::Json;
 
 /// The sha-256 of some bytes, in lower-case hex.

@@ -4,8 +4,9 @@ use candle_core::{Tensor, Var};
 
 use crate::dropout::dropout;
 use crate::error::{Error, Result};
+use crate::init::Init;
 use crate::net::Mode;
-use crate::parameters::{Builder, Init};
+use crate::parameters::Builder;
 use crate::recipe::Change;
 
 /// A layer that maps `inputs` numbers a row to `outputs`.
@@ -24,11 +25,21 @@ pub(crate) enum Linear {
     },
 }
 
-/// A weight `[outputs, inputs]` and a bias `[outputs]`.
+/// A weight `[outputs, inputs]` and, in most layers, a bias `[outputs]`.
 #[derive(Clone, Debug)]
 pub(crate) struct Affine {
     weight: Var,
-    bias: Var,
+    bias: Option<Var>,
+}
+
+/// What a layer is made with.
+#[derive(Clone, Copy, Debug)]
+struct Plan<'a> {
+    inputs: usize,
+    outputs: usize,
+    has_bias: bool,
+    /// The parameter that is the weight, and its first name.
+    tied: Option<(&'a str, &'a Var)>,
 }
 
 /// A full layer with a product of two thin matrices beside it.
@@ -55,9 +66,51 @@ impl Linear {
         outputs: usize,
         builder: &mut Builder<'_>,
     ) -> Result<Self> {
+        Self::planned(path, Plan::new(inputs, outputs), builder)
+    }
+
+    /// The layer at that path, of a weight alone.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new).
+    pub(crate) fn without_bias(
+        path: &str,
+        inputs: usize,
+        outputs: usize,
+        builder: &mut Builder<'_>,
+    ) -> Result<Self> {
+        let plan = Plan {
+            has_bias: false,
+            ..Plan::new(inputs, outputs)
+        };
+        Self::planned(path, plan, builder)
+    }
+
+    /// The layer at that path, without a bias, whose weight is a parameter that exists already.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new).
+    pub(crate) fn tied(
+        path: &str,
+        (inputs, outputs): (usize, usize),
+        of: (&str, &Var),
+        builder: &mut Builder<'_>,
+    ) -> Result<Self> {
+        let plan = Plan {
+            has_bias: false,
+            tied: Some(of),
+            ..Plan::new(inputs, outputs)
+        };
+        Self::planned(path, plan, builder)
+    }
+
+    fn planned(path: &str, plan: Plan<'_>, builder: &mut Builder<'_>) -> Result<Self> {
+        let Plan {
+            inputs, outputs, ..
+        } = plan;
         builder.module(path);
         match builder.change(path) {
-            None => Affine::new(path, inputs, outputs, builder).map(Self::Full),
+            None => Affine::new(path, plan, builder).map(Self::Full),
             Some(Change::Lora {
                 rank,
                 alpha,
@@ -65,10 +118,14 @@ impl Linear {
             }) => {
                 // The order of the state dict: a module's own parameters come before its children.
                 let a = weight(format!("{path}.lora_A"), inputs, rank, builder)?;
-                let b = weight(format!("{path}.lora_B"), rank, outputs, builder)?;
+                let b = builder.parameter(
+                    format!("{path}.lora_B"),
+                    &[outputs, rank],
+                    Init::Constant(0.0),
+                )?;
                 let base = format!("{path}.base");
                 builder.module(&base);
-                let base = Affine::new(&base, inputs, outputs, builder)?;
+                let base = Affine::new(&base, plan, builder)?;
                 builder.module(format!("{path}.lora_dropout"));
                 Ok(Self::Lora(Lora {
                     a,
@@ -89,19 +146,44 @@ impl Linear {
                 let down = weight(format!("{path}.0.weight"), inputs, rank, builder)?;
                 let up = format!("{path}.1");
                 builder.module(&up);
+                // The factors are parameters of their own, also where the weight was tied.
+                let plan = Plan {
+                    inputs: rank,
+                    tied: None,
+                    ..plan
+                };
                 Ok(Self::LowRank {
                     down,
-                    up: Affine::new(&up, rank, outputs, builder)?,
+                    up: Affine::new(&up, plan, builder)?,
                 })
             }
         }
     }
 
-    /// Applies the layer to each row.
+    /// Applies the layer along the last axis.
     ///
     /// # Errors
     /// When candle fails.
-    pub(crate) fn forward(&self, rows: &Tensor, mode: &mut Mode<'_>) -> Result<Tensor> {
+    pub(crate) fn forward(&self, xs: &Tensor, mode: &mut Mode<'_>) -> Result<Tensor> {
+        let [outer @ .., inputs] = xs.dims() else {
+            return self.rows(xs, mode);
+        };
+        if outer.len() == 1 {
+            return self.rows(xs, mode);
+        }
+        // One product of two matrices, not one for each row of the outer axes.
+        let rows = xs.reshape((outer.iter().product::<usize>(), *inputs))?;
+        let ys = self.rows(&rows, mode)?;
+        let shape: Vec<usize> = outer
+            .iter()
+            .copied()
+            .chain(ys.dims().last().copied())
+            .collect();
+        Ok(ys.reshape(shape)?)
+    }
+
+    /// Applies the layer to each row of a matrix.
+    fn rows(&self, rows: &Tensor, mode: &mut Mode<'_>) -> Result<Tensor> {
         match self {
             Self::Full(affine) => affine.forward(rows, mode),
             Self::Lora(Lora {
@@ -122,22 +204,52 @@ impl Linear {
     }
 }
 
+impl Plan<'_> {
+    fn new(inputs: usize, outputs: usize) -> Self {
+        Self {
+            inputs,
+            outputs,
+            has_bias: true,
+            tied: None,
+        }
+    }
+}
+
 impl Affine {
-    fn new(path: &str, inputs: usize, outputs: usize, builder: &mut Builder<'_>) -> Result<Self> {
-        Ok(Self {
-            weight: weight(format!("{path}.weight"), inputs, outputs, builder)?,
-            bias: builder.parameter(
+    fn new(path: &str, plan: Plan<'_>, builder: &mut Builder<'_>) -> Result<Self> {
+        let Plan {
+            inputs,
+            outputs,
+            has_bias,
+            tied,
+        } = plan;
+        let name = format!("{path}.weight");
+        let weight = match tied {
+            None => weight(name, inputs, outputs, builder)?,
+            Some((of, var)) => {
+                builder.tie(name, of, var, &[outputs, inputs])?;
+                var.clone()
+            }
+        };
+        let mut bias = || {
+            builder.parameter(
                 format!("{path}.bias"),
                 &[outputs],
                 Init::FanInUniform { fan_in: inputs },
-            )?,
+            )
+        };
+        Ok(Self {
+            weight,
+            bias: has_bias.then(&mut bias).transpose()?,
         })
     }
 
     fn forward(&self, rows: &Tensor, mode: &Mode<'_>) -> Result<Tensor> {
-        let weight = mode.value(&self.weight);
-        let bias = mode.value(&self.bias);
-        Ok(rows.matmul(&weight.t()?)?.broadcast_add(&bias)?)
+        let ys = rows.matmul(&mode.value(&self.weight).t()?)?;
+        Ok(match &self.bias {
+            Some(bias) => ys.broadcast_add(&mode.value(bias))?,
+            None => ys,
+        })
     }
 }
 

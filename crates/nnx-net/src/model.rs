@@ -7,8 +7,8 @@ use nnx_checkpoint::{Modules, NNCheckpoint, StateDict, StateValue};
 use nnx_params::{Devices, NNCheckpointTransform, NNIterationDataPoint, NNModelParams, NetParams};
 
 use crate::device;
-use crate::error::{Error, Result};
-use crate::net::{self, Mode, Net};
+use crate::error::{Error, Result, StateDictMismatch};
+use crate::net::{self, Inputs, KeyValueCache, Mode, Net};
 use crate::parameters::{Builder, Values};
 use crate::precision::Precision;
 use crate::predict::{Decoding, Prediction};
@@ -125,13 +125,7 @@ impl NNModel {
         state: &StateDict,
     ) -> Result<Self> {
         let device = device::open(params.device())?;
-        let values: Values<'_> = state
-            .iter()
-            .map(|(name, value)| match value {
-                StateValue::Tensor(tensor) => (name, Some(tensor)),
-                StateValue::Object(_) => (name, None),
-            })
-            .collect();
+        let values = values_of(state);
         let recipe = Recipe::from_transforms(transforms)?;
         let builder = Builder::from_values(values, recipe, &device);
         let mut model = Self::assemble(net_params, params, device.clone(), builder)?;
@@ -190,38 +184,80 @@ impl NNModel {
         Ok(state.with_modules(Modules::Versions(modules)))
     }
 
-    /// Runs the net, in the model's mode, on a float32 input.
-    ///
-    /// The input is brought to the model's device; the logits stay there.
+    /// Sets the weights that a state dict has, whatever their float dtype, and tells what did not
+    /// fit.
     ///
     /// # Errors
-    /// When the input is not what the net takes; the error names both.
-    pub fn forward(&self, input: &Tensor) -> Result<Tensor> {
-        let input = input.to_device(&self.device)?;
+    /// [`ErrorKind::StateDict`](crate::ErrorKind::StateDict) when a tensor has another shape or is
+    /// none, or, where `strict`, names are missing or unexpected; no weight is set then.
+    pub fn load_state_dict(
+        &mut self,
+        state: &StateDict,
+        strict: bool,
+    ) -> Result<StateDictMismatch> {
+        self.net.parameters().load(&values_of(state), strict)
+    }
+
+    /// Runs the net, in the model's mode; see [`Inputs`] for what each net takes.
+    ///
+    /// The inputs are brought to the model's device; the logits stay there.
+    ///
+    /// # Errors
+    /// When the inputs are not what the net takes; the error names both.
+    pub fn forward<'a>(&self, inputs: impl Into<Inputs<'a>>) -> Result<Tensor> {
+        Ok(self.forward_balanced(inputs)?.0)
+    }
+
+    /// [`forward`](Self::forward), and how unevenly each layer of experts was used; see
+    /// [`Net::forward_balanced`].
+    ///
+    /// # Errors
+    /// As for [`forward`](Self::forward).
+    pub fn forward_balanced<'a>(
+        &self,
+        inputs: impl Into<Inputs<'a>>,
+    ) -> Result<(Tensor, Vec<Tensor>)> {
+        let inputs = self.inputs(inputs.into())?;
         if self.training {
             let mut generator = self
                 .generator
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner);
-            self.net.forward(&[input], &mut Mode::Train(&mut generator))
+            self.net
+                .forward_balanced(&inputs, &mut Mode::Train(&mut generator))
         } else {
-            self.net.forward(&[input], &mut Mode::Eval)
+            self.net.forward_balanced(&inputs, &mut Mode::Eval)
         }
+    }
+
+    /// The logits of tokens that follow those of the cache, in evaluation mode.
+    ///
+    /// # Errors
+    /// When the net is no transformer, the tokens are not what it takes, or the cache and they are
+    /// longer together than `max_seq_len`.
+    pub fn forward_with_cache(&self, tokens: &Tensor, cache: &mut KeyValueCache) -> Result<Tensor> {
+        let tokens = tokens.to_device(&self.device)?;
+        self.net.forward_with_cache(&tokens, cache)
+    }
+
+    fn inputs(&self, inputs: Inputs<'_>) -> Result<Vec<Tensor>> {
+        let moved = |input: &Tensor| Ok(input.to_device(&self.device)?);
+        inputs.tensors().iter().map(moved).collect()
     }
 
     /// Runs the net in evaluation mode, whatever the model's mode, and decodes its logits.
     ///
     /// # Errors
-    /// When the input is not what the net takes, or the model's precision policy asks for
+    /// When the inputs are not what the net takes, or the model's precision policy asks for
     /// predictions in less than float32.
-    pub fn predict(&self, input: &Tensor) -> Result<Prediction> {
+    pub fn predict<'a>(&self, inputs: impl Into<Inputs<'a>>) -> Result<Prediction> {
         if let Precision::Autocast(mode) = self.precision {
             return Err(Error::unsupported(format!(
                 "predictions in precision `{mode}` are not supported, `forward` runs in float32"
             )));
         }
-        let input = input.to_device(&self.device)?;
-        let logits = self.net.forward(&[input], &mut Mode::Eval)?;
+        let inputs = self.inputs(inputs.into())?;
+        let logits = self.net.forward(&inputs, &mut Mode::Eval)?;
         let logits = logits.detach().to_device(&Device::Cpu)?;
         Ok(Prediction {
             classes: self.decoding.classes(&logits)?,
@@ -272,6 +308,16 @@ impl NNModel {
     pub fn device(&self) -> &Device {
         &self.device
     }
+}
+
+fn values_of(state: &StateDict) -> Values<'_> {
+    state
+        .iter()
+        .map(|(name, value)| match value {
+            StateValue::Tensor(tensor) => (name, Some(tensor)),
+            StateValue::Object(_) => (name, None),
+        })
+        .collect()
 }
 
 /// The same configuration with another device; what this version does not know stays in it.

@@ -1,10 +1,24 @@
 //! What all nets share, and which configuration makes which net.
 
+mod attention;
+mod conv;
 mod feed_fwd;
+mod feed_fwd_moe;
+mod graph;
+mod graph_att;
+mod graph_conv;
+mod graph_sage;
+mod hidden;
+mod input;
+mod mlp;
+mod rms_norm;
+mod swiglu;
+mod transformer;
+mod vit;
 
 use std::fmt::Debug;
 
-use candle_core::{DType, Tensor, Var};
+use candle_core::{Tensor, Var};
 use nnx_params::{
     NNConvParams, NNMoEParams, NNParams, NNTransformerParams, NNViTParams, NetDescriptor,
     NetParams, Nets,
@@ -13,18 +27,60 @@ use nnx_params::{
 use crate::error::{Error, Result};
 use crate::parameters::{Builder, Parameters};
 use crate::rng::Generator;
+use conv::Conv;
 use feed_fwd::FeedFwd;
+use feed_fwd_moe::FeedFwdMoE;
+use graph_att::GraphAtt;
+use graph_conv::GraphConv;
+use graph_sage::GraphSage;
+pub use input::Inputs;
+pub use transformer::KeyValueCache;
+use transformer::Transformer;
+use vit::Vit;
 
 /// A network: parameters with names, and a computation.
 pub trait Net: Debug + Send + Sync {
+    /// Which net it is.
+    fn kind(&self) -> Nets;
+
     /// The parameters, in the names and the order of Python's state dict.
     fn parameters(&self) -> &Parameters;
 
-    /// Runs the net on its positional arguments, which lie on the device of the parameters.
+    /// Runs the net on its positional arguments, which lie on the device of the parameters; see
+    /// [`Inputs`] for what each net takes.
     ///
     /// # Errors
     /// When the arguments are not what the net takes, or the computation fails.
     fn forward(&self, inputs: &[Tensor], mode: &mut Mode<'_>) -> Result<Tensor>;
+
+    /// [`forward`](Self::forward), and how unevenly each layer of experts was used: Python's
+    /// `last_aux_loss` of each, a scalar that is 1 where all experts are used alike.
+    ///
+    /// A net without experts gives none.
+    ///
+    /// # Errors
+    /// As for [`forward`](Self::forward).
+    fn forward_balanced(
+        &self,
+        inputs: &[Tensor],
+        mode: &mut Mode<'_>,
+    ) -> Result<(Tensor, Vec<Tensor>)> {
+        Ok((self.forward(inputs, mode)?, Vec::new()))
+    }
+
+    /// The logits of tokens that follow those of the cache, in evaluation mode.
+    ///
+    /// # Errors
+    /// When the net is no transformer, the tokens are not what it takes, or the cache and they are
+    /// longer together than it can look back.
+    fn forward_with_cache(&self, tokens: &Tensor, cache: &mut KeyValueCache) -> Result<Tensor> {
+        let (_, _) = (tokens, cache);
+        Err(Error::unsupported(format!(
+            "net `{}` has no cache of keys and values, only `{}` has",
+            self.kind(),
+            Nets::Transformer
+        )))
+    }
 }
 
 /// What a forward pass is for.
@@ -59,13 +115,23 @@ pub(crate) fn build(kind: Nets, params: &NetParams, builder: Builder<'_>) -> Res
             "net `{kind}` needs `{expected}`, got `{found}`"
         )));
     }
-    match (kind, params) {
-        (Nets::FeedFwd, NetParams::Base(params)) => Ok(Box::new(FeedFwd::new(params, builder)?)),
-        _ => Err(Error::unsupported(format!(
-            "net `{kind}` cannot run in this version, only `{}` can",
-            Nets::FeedFwd
-        ))),
-    }
+    Ok(match (kind, params) {
+        (Nets::FeedFwd, NetParams::Base(params)) => Box::new(FeedFwd::new(params, builder)?),
+        (Nets::GraphAtt, NetParams::Base(params)) => Box::new(GraphAtt::new(params, builder)?),
+        (Nets::GraphConv, NetParams::Base(params)) => Box::new(GraphConv::new(params, builder)?),
+        (Nets::GraphSage, NetParams::Base(params)) => Box::new(GraphSage::new(params, builder)?),
+        (Nets::FeedFwdMoe, NetParams::MoE(params)) => Box::new(FeedFwdMoE::new(params, builder)?),
+        (Nets::Conv, NetParams::Conv(params)) => Box::new(Conv::new(params, builder)?),
+        (Nets::Transformer, NetParams::Transformer(params)) => {
+            Box::new(Transformer::new(params, builder)?)
+        }
+        (Nets::Vit, NetParams::ViT(params)) => Box::new(Vit::new(params, builder)?),
+        _ => {
+            return Err(Error::unsupported(format!(
+                "net `{kind}` cannot run in this version"
+            )));
+        }
+    })
 }
 
 /// The built-in net that a descriptor names.
@@ -100,23 +166,5 @@ fn params_class(kind: Nets) -> &'static str {
         Nets::Transformer => NNTransformerParams::CLASS,
         Nets::Vit => NNViTParams::CLASS,
         _ => NNParams::CLASS,
-    }
-}
-
-/// PyTorch's name of a dtype.
-fn dtype_name(dtype: DType) -> &'static str {
-    match dtype {
-        DType::U8 => "uint8",
-        DType::U32 => "uint32",
-        DType::I16 => "int16",
-        DType::I32 => "int32",
-        DType::I64 => "int64",
-        DType::BF16 => "bfloat16",
-        DType::F16 => "float16",
-        DType::F32 => "float32",
-        DType::F64 => "float64",
-        DType::F8E4M3 => "float8_e4m3fn",
-        // candle's own names for what PyTorch does not have in this form.
-        other => other.as_str(),
     }
 }

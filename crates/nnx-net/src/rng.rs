@@ -1,5 +1,7 @@
 //! PyTorch's random numbers on the CPU.
 
+mod normal;
+
 use crate::error::{Error, Result};
 
 const STATE_WORDS: usize = 624;
@@ -20,6 +22,8 @@ const SHIFT_WORDS: usize = 397;
 pub struct Generator {
     state: [u32; STATE_WORDS],
     next: usize,
+    /// The second of two normal numbers, kept for the next call.
+    next_normal: Option<f64>,
 }
 
 impl Generator {
@@ -44,6 +48,7 @@ impl Generator {
         Self {
             state,
             next: STATE_WORDS,
+            next_normal: None,
         }
     }
 

@@ -41,16 +41,6 @@ fn what_cannot_be_built_is_named() {
         net_params(&[4, 2]),
         "the model parameters name no net, one of `Nets` is needed",
     );
-    check_build(
-        Nets::FeedFwdMoe.into(),
-        moe(),
-        "net `feed_fwd_moe` cannot run in this version, only `feed_fwd` can",
-    );
-    check_build(
-        Nets::GraphConv.into(),
-        net_params(&[4, 2]),
-        "net `graph_conv` cannot run in this version, only `feed_fwd` can",
-    );
     let module = RuntimeModule::new("my.Net", "d41d8cd98f00b204e9800998ecf8427e").unwrap();
     check_build(
         module.into(),

@@ -1,0 +1,136 @@
+//! CONV: convolution and pooling blocks, then fully connected layers.
+
+use candle_core::{D, Tensor, Var};
+use nnx_params::{Activations, NNConvParams, Nets};
+
+use super::input::rows;
+use super::mlp::Mlp;
+use super::{Mode, Net};
+use crate::activation::activate;
+use crate::error::{Error, Result};
+use crate::init::Init;
+use crate::parameters::{Builder, Parameters};
+
+/// Convolution, activation and max-pooling per block, then linear layers.
+///
+/// Parameters: `convs.{j}.weight [out, in, k, k]` and `convs.{j}.bias [out]`, then
+/// `fcs.{i}.weight` and `fcs.{i}.bias`.
+#[derive(Debug)]
+pub(super) struct Conv {
+    params: NNConvParams,
+    activation: Activations,
+    convs: Vec<Block>,
+    fcs: Mlp,
+    parameters: Parameters,
+}
+
+#[derive(Debug)]
+struct Block {
+    weight: Var,
+    /// Shaped so that it spreads over images.
+    bias: Var,
+}
+
+impl Conv {
+    /// Builds the net.
+    ///
+    /// # Errors
+    /// When a layer has no activation, or a parameter cannot be made.
+    pub(super) fn new(params: &NNConvParams, mut builder: Builder<'_>) -> Result<Self> {
+        let activation = params.base().activation().ok_or_else(|| {
+            Error::configuration("net `conv` needs an activation for its convolution blocks")
+        })?;
+        builder.module("convs");
+        let kernel = params.kernel_size();
+        let mut channels = params.in_channels();
+        let mut convs = Vec::new();
+        for (j, &next) in params.conv_channels().iter().enumerate() {
+            let path = format!("convs.{j}");
+            builder.module(&path);
+            let fan_in = fan_in(channels, kernel)?;
+            convs.push(Block {
+                weight: builder.parameter(
+                    format!("{path}.weight"),
+                    &[next, channels, kernel, kernel],
+                    Init::KaimingUniform { fan_in },
+                )?,
+                bias: builder.parameter(
+                    format!("{path}.bias"),
+                    &[next],
+                    Init::FanInUniform { fan_in },
+                )?,
+            });
+            channels = next;
+        }
+        Ok(Self {
+            fcs: Mlp::new("fcs", params.flatten_dim(), params.base(), &mut builder)?,
+            params: params.clone(),
+            activation,
+            convs,
+            parameters: builder.finish()?,
+        })
+    }
+}
+
+/// Inputs that one output of a convolution sums over.
+///
+/// # Errors
+/// When the number overflows.
+pub(super) fn fan_in(channels: usize, kernel: usize) -> Result<usize> {
+    kernel
+        .checked_mul(kernel)
+        .and_then(|area| area.checked_mul(channels))
+        .ok_or_else(|| {
+            Error::unsupported(format!(
+                "kernels of `{channels}` channels and side `{kernel}` overflow"
+            ))
+        })
+}
+
+impl Net for Conv {
+    fn kind(&self) -> Nets {
+        Nets::Conv
+    }
+
+    fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    fn forward(&self, inputs: &[Tensor], mode: &mut Mode<'_>) -> Result<Tensor> {
+        let params = &self.params;
+        let rows = rows(Nets::Conv, params.base().input_dim(), inputs)?;
+        let (count, side) = (rows.dim(0)?, params.image_side());
+        let mut xs = rows.reshape((count, params.in_channels(), side, side))?;
+        for block in &self.convs {
+            let weight = mode.value(&block.weight);
+            let bias = mode.value(&block.bias).reshape((1, (), 1, 1))?;
+            xs = xs.conv2d(&weight, params.padding(), params.stride(), 1, 1)?;
+            xs = activate(self.activation, &xs.broadcast_add(&bias)?)?;
+            xs = max_pool(&xs, params.pool_size())?;
+        }
+        self.fcs.forward(&xs.flatten_from(1)?, mode)
+    }
+}
+
+/// The largest element of each square of `size`, without overlap; what is left over at the edges
+/// does not count. NaN is above all, and the gradient goes to the first of equal elements.
+///
+/// candle's own pooling overlooks NaN, and spreads gradients over equal elements.
+fn max_pool(xs: &Tensor, size: usize) -> Result<Tensor> {
+    let (count, channels, height, width) = xs.dims4()?;
+    let (rows, columns) = (height / size, width / size);
+    let squares = xs
+        .narrow(2, 0, rows * size)?
+        .narrow(3, 0, columns * size)?
+        .contiguous()?
+        .reshape((count * channels, rows, size, columns, size))?
+        .transpose(2, 3)?
+        .contiguous()?
+        .reshape((count * channels * rows * columns, size * size))?;
+    let values = squares.detach();
+    let infinite = Tensor::full(f32::INFINITY, values.shape(), values.device())?;
+    let keys = values.ne(&values)?.where_cond(&infinite, &values)?;
+    let largest = keys.argmax_keepdim(D::Minus1)?;
+    let largest = squares.gather(&largest, D::Minus1)?;
+    Ok(largest.reshape((count, channels, rows, columns))?)
+}

@@ -1,0 +1,168 @@
+//! FEED_FWD_MOE: hidden layers of experts, of which a router takes a few for each row.
+
+mod top_k;
+
+use candle_core::{D, DType, Tensor};
+use nnx_params::{Activations, NNMoEParams, Nets};
+
+use super::hidden::Hidden;
+use super::input::rows;
+use super::{Mode, Net};
+use crate::activation::activate;
+use crate::error::Result;
+use crate::linear::Linear;
+use crate::parameters::{Builder, Parameters};
+use top_k::top_k;
+
+/// Experts, activation and dropout per hidden layer, then one linear layer.
+///
+/// Parameters: per hidden layer `layers.{i}.router.weight [experts, in]` and
+/// `layers.{i}.experts.{e}.weight` and `.bias`, then `layers.{L}.weight` and `.bias`.
+#[derive(Debug)]
+pub(super) struct FeedFwdMoE {
+    input_dim: usize,
+    hidden: Vec<(Experts, Hidden)>,
+    output: Linear,
+    parameters: Parameters,
+}
+
+/// A layer of experts.
+#[derive(Debug)]
+struct Experts {
+    router: Linear,
+    experts: Vec<Linear>,
+    top_k: usize,
+    outputs: usize,
+}
+
+impl FeedFwdMoE {
+    /// Builds the net.
+    ///
+    /// # Errors
+    /// When a hidden layer has no activation, or a parameter cannot be made.
+    pub(super) fn new(params: &NNMoEParams, mut builder: Builder<'_>) -> Result<Self> {
+        builder.module("layers");
+        let base = params.base();
+        let mut width = base.input_dim();
+        let mut hidden = Vec::new();
+        for (i, &next) in base.hidden_dims().unwrap_or_default().iter().enumerate() {
+            let path = format!("layers.{i}");
+            let experts = Experts::new(&path, (width, next), params, &mut builder)?;
+            hidden.push((experts, Hidden::of(base, i)?));
+            width = next;
+        }
+        let path = format!("layers.{}", hidden.len());
+        let output = Linear::new(&path, width, base.output_dim(), &mut builder)?;
+        Ok(Self {
+            input_dim: base.input_dim(),
+            hidden,
+            output,
+            parameters: builder.finish()?,
+        })
+    }
+}
+
+impl Net for FeedFwdMoE {
+    fn kind(&self) -> Nets {
+        Nets::FeedFwdMoe
+    }
+
+    fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    fn forward(&self, inputs: &[Tensor], mode: &mut Mode<'_>) -> Result<Tensor> {
+        Ok(self.forward_balanced(inputs, mode)?.0)
+    }
+
+    fn forward_balanced(
+        &self,
+        inputs: &[Tensor],
+        mode: &mut Mode<'_>,
+    ) -> Result<(Tensor, Vec<Tensor>)> {
+        let mut xs = rows(Nets::FeedFwdMoe, self.input_dim, inputs)?;
+        let mut balances = Vec::new();
+        for (experts, hidden) in &self.hidden {
+            let (ys, balance) = experts.forward(&xs, mode)?;
+            xs = hidden.forward(&ys, mode)?;
+            balances.push(balance);
+        }
+        Ok((self.output.forward(&xs, mode)?, balances))
+    }
+}
+
+impl Experts {
+    fn new(
+        path: &str,
+        (inputs, outputs): (usize, usize),
+        params: &NNMoEParams,
+        builder: &mut Builder<'_>,
+    ) -> Result<Self> {
+        let count = params.num_experts();
+        builder.module(path);
+        let router = Linear::without_bias(&format!("{path}.router"), inputs, count, builder)?;
+        builder.module(format!("{path}.experts"));
+        let experts = (0..count)
+            .map(|e| Linear::new(&format!("{path}.experts.{e}"), inputs, outputs, builder))
+            .collect::<Result<_>>()?;
+        Ok(Self {
+            router,
+            experts,
+            top_k: params.top_k(),
+            outputs,
+        })
+    }
+
+    /// The outputs, and how unevenly the rows were spread: `E · Σ f_e · P_e` with the share of rows
+    /// `f` and the mean probability `P` of each expert, 1 where all have the same.
+    fn forward(&self, xs: &Tensor, mode: &mut Mode<'_>) -> Result<(Tensor, Tensor)> {
+        let (count, device) = (xs.dim(0)?, xs.device());
+        let logits = self.router.forward(xs, mode)?;
+        let chosen: Vec<u32> = logits
+            .detach()
+            .to_vec2::<f32>()?
+            .iter()
+            .flat_map(|row| top_k(row, self.top_k))
+            .collect();
+        let indices = Tensor::from_slice(&chosen, (count, self.top_k), device)?;
+        let gates = activate(Activations::Softmax, &logits.gather(&indices, D::Minus1)?)?;
+        let gates = gates.flatten_all()?;
+        let mut ys = Tensor::zeros((count, self.outputs), DType::F32, device)?;
+        let mut shares = Vec::new();
+        for (e, expert) in (0_u32..).zip(&self.experts) {
+            // Places in the list of choices, and the rows that made them.
+            let (places, takers): (Vec<u32>, Vec<u32>) = (0_u32..)
+                .zip(chosen.chunks(self.top_k))
+                .flat_map(|(row, own)| own.iter().map(move |choice| (row, *choice)))
+                .zip(0_u32..)
+                .filter(|((_, choice), _)| *choice == e)
+                .map(|((row, _), place)| (place, row))
+                .unzip();
+            shares.push(share(places.len(), chosen.len()));
+            if places.is_empty() {
+                continue;
+            }
+            let rows = Tensor::new(takers, device)?;
+            let gate = gates.index_select(&Tensor::new(places, device)?, 0)?;
+            let outputs = expert.forward(&xs.index_select(&rows, 0)?, mode)?;
+            let outputs = outputs.broadcast_mul(&gate.unsqueeze(1)?)?;
+            ys = ys.index_add(&rows, &outputs, 0)?;
+        }
+        let probabilities = activate(Activations::Softmax, &logits)?.mean(0)?;
+        let balance = (probabilities * Tensor::new(shares, device)?)?.sum_all()?;
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "no machine runs that many experts"
+        )]
+        let balance = (balance * self.experts.len() as f64)?;
+        Ok((ys, balance))
+    }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "PyTorch computes the share in float32 too"
+)]
+fn share(part: usize, whole: usize) -> f32 {
+    part as f32 / whole as f32
+}

@@ -1,0 +1,216 @@
+//! What the nets on graphs share: the two inputs, and sums along edges.
+
+use candle_core::{DType, Tensor};
+use nnx_params::{NNParams, Nets};
+
+use super::Mode;
+use super::hidden::Hidden;
+use super::input::{wrong_count, wrong_dtype, wrong_shape};
+use crate::error::{Error, Result};
+
+/// A graph: the numbers at its nodes, and its edges.
+#[derive(Debug)]
+pub(super) struct Graph {
+    /// Float32, a row a node.
+    pub(super) nodes: Tensor,
+    /// The edges.
+    pub(super) edges: Edges,
+}
+
+/// Directed edges between the nodes of a graph.
+#[derive(Clone, Debug)]
+pub(super) struct Edges {
+    nodes: usize,
+    sources: Vec<u32>,
+    targets: Vec<u32>,
+}
+
+impl Graph {
+    /// Reads a net's inputs: nodes `[N, input_dim]` and edges `[2, M]`, sources above targets.
+    ///
+    /// # Errors
+    /// When they are not that, or an edge ends at a node that is not there.
+    pub(super) fn of(net: Nets, input_dim: usize, inputs: &[Tensor]) -> Result<Self> {
+        let [nodes, edges] = inputs else {
+            let expected = "two inputs, nodes and edges".to_owned();
+            return Err(wrong_count(net, expected, inputs));
+        };
+        let expected = || format!("at least one float32 row of `{input_dim}` numbers as nodes");
+        if nodes.dtype() != DType::F32 {
+            return Err(wrong_dtype(net, expected(), nodes));
+        }
+        let count = match nodes.dims() {
+            &[count, width] if count > 0 && width == input_dim => count,
+            _ => return Err(wrong_shape(net, expected(), nodes)),
+        };
+        let expected = || "edges of shape `[2, M]` and dtype `int64`".to_owned();
+        if edges.dtype() != DType::I64 {
+            return Err(wrong_dtype(net, expected(), edges));
+        }
+        let [2, _] = edges.dims() else {
+            return Err(wrong_shape(net, expected(), edges));
+        };
+        let row = |at: usize| -> Result<Vec<u32>> {
+            edges
+                .get(at)?
+                .to_vec1::<i64>()?
+                .into_iter()
+                .map(|end| {
+                    let inside = usize::try_from(end).is_ok_and(|end| end < count);
+                    u32::try_from(end).ok().filter(|_| inside).ok_or_else(|| {
+                        Error::input(
+                            net.value(),
+                            format!("edges between nodes `0` to `{}`", count - 1),
+                            format!("an edge at node `{end}`"),
+                        )
+                    })
+                })
+                .collect()
+        };
+        Ok(Self {
+            edges: Edges {
+                nodes: count,
+                sources: row(0)?,
+                targets: row(1)?,
+            },
+            nodes: nodes.clone(),
+        })
+    }
+}
+
+impl Edges {
+    /// The edges without those from a node to itself, and then one such edge for every node.
+    pub(super) fn with_own_loops(&self) -> Self {
+        let (mut sources, mut targets): (Vec<u32>, Vec<u32>) = self
+            .pairs()
+            .filter(|(source, target)| source != target)
+            .unzip();
+        let loops = (0_u32..).take(self.nodes);
+        sources.extend(loops.clone());
+        targets.extend(loops);
+        Self {
+            nodes: self.nodes,
+            sources,
+            targets,
+        }
+    }
+
+    /// Source and target of each edge.
+    pub(super) fn pairs(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.sources
+            .iter()
+            .copied()
+            .zip(self.targets.iter().copied())
+    }
+
+    /// How many edges end at each node.
+    pub(super) fn incoming(&self) -> Vec<f32> {
+        let mut degrees = vec![0.0; self.nodes];
+        for target in &self.targets {
+            degrees[*target as usize] += 1.0;
+        }
+        degrees
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.sources.len()
+    }
+
+    /// The row of each edge's source.
+    ///
+    /// # Errors
+    /// When candle fails.
+    pub(super) fn at_sources(&self, rows: &Tensor) -> Result<Tensor> {
+        Self::rows(rows, &self.sources)
+    }
+
+    /// The row of each edge's target.
+    ///
+    /// # Errors
+    /// When candle fails.
+    pub(super) fn at_targets(&self, rows: &Tensor) -> Result<Tensor> {
+        Self::rows(rows, &self.targets)
+    }
+
+    fn rows(rows: &Tensor, indices: &[u32]) -> Result<Tensor> {
+        let indices = Tensor::from_slice(indices, indices.len(), rows.device())?;
+        Ok(rows.contiguous()?.index_select(&indices, 0)?)
+    }
+
+    /// For each node the sum of the rows of the edges that end there.
+    ///
+    /// # Errors
+    /// When candle fails.
+    pub(super) fn sum_at_targets(&self, rows: &Tensor) -> Result<Tensor> {
+        let mut shape = rows.dims().to_vec();
+        if let Some(count) = shape.first_mut() {
+            *count = self.nodes;
+        }
+        let zeros = Tensor::zeros(shape, rows.dtype(), rows.device())?;
+        let targets = Tensor::from_slice(&self.targets, self.targets.len(), rows.device())?;
+        Ok(zeros.index_add(&targets, &rows.contiguous()?, 0)?)
+    }
+}
+
+/// A layer on a graph.
+pub(super) trait Layer {
+    /// New rows from those of the nodes.
+    ///
+    /// # Errors
+    /// When candle fails.
+    fn forward(&self, nodes: &Tensor, edges: &Edges, mode: &mut Mode<'_>) -> Result<Tensor>;
+}
+
+/// Layers on a graph, activation and dropout behind all but the last.
+#[derive(Debug)]
+pub(super) struct Stack<L> {
+    input_dim: usize,
+    hidden: Vec<(L, Hidden)>,
+    output: L,
+}
+
+impl<L: Layer> Stack<L> {
+    /// The layers between the widths of the parameters, of which `build` makes each from its number
+    /// and whether it is the last.
+    ///
+    /// # Errors
+    /// When a hidden layer has no activation, or `build` fails.
+    pub(super) fn new(
+        params: &NNParams,
+        mut build: impl FnMut(usize, usize, usize, bool) -> Result<L>,
+    ) -> Result<Self> {
+        let mut width = params.input_dim();
+        let mut hidden = Vec::new();
+        for (i, &next) in params.hidden_dims().unwrap_or_default().iter().enumerate() {
+            hidden.push((build(i, width, next, false)?, Hidden::of(params, i)?));
+            width = next;
+        }
+        let output = build(hidden.len(), width, params.output_dim(), true)?;
+        Ok(Self {
+            input_dim: params.input_dim(),
+            hidden,
+            output,
+        })
+    }
+
+    /// Runs the layers on a net's inputs; `prepare` changes the edges before.
+    ///
+    /// # Errors
+    /// When the inputs are no graph of this net's, or candle fails.
+    pub(super) fn forward(
+        &self,
+        net: Nets,
+        inputs: &[Tensor],
+        mode: &mut Mode<'_>,
+        prepare: impl FnOnce(Edges) -> Edges,
+    ) -> Result<Tensor> {
+        let Graph { nodes, edges } = Graph::of(net, self.input_dim, inputs)?;
+        let edges = prepare(edges);
+        let mut xs = nodes;
+        for (layer, hidden) in &self.hidden {
+            xs = hidden.forward(&layer.forward(&xs, &edges, mode)?, mode)?;
+        }
+        self.output.forward(&xs, &edges, mode)
+    }
+}

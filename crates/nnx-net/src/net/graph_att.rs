@@ -1,0 +1,161 @@
+//! GRAPH_ATT: layers that weigh neighbours by attention.
+
+use candle_core::{D, Tensor, Var};
+use nnx_params::{NNParams, Nets};
+
+use super::graph::{Edges, Layer, Stack};
+use super::{Mode, Net};
+use crate::error::{Error, Result};
+use crate::init::Init;
+use crate::parameters::{Builder, Parameters};
+
+/// PyG's `GATConv` layers: `y_i = Σ_j α_ij x_j Wᵀ + b` over the edges from `j` to `i`, with one loop
+/// a node, where `α` is the softmax over a node's edges of `leaky_relu(s · x_j Wᵀ + t · x_i Wᵀ)`.
+///
+/// Each head does this alone. Hidden layers put the heads side by side, the last takes their mean.
+///
+/// Parameters: `layers.{i}.att_src [1, heads, out]`, `layers.{i}.att_dst [1, heads, out]`,
+/// `layers.{i}.bias`, `layers.{i}.lin.weight [heads · out, in]`.
+#[derive(Debug)]
+pub(super) struct GraphAtt {
+    layers: Stack<Attention>,
+    parameters: Parameters,
+}
+
+#[derive(Debug)]
+struct Attention {
+    sources: Var,
+    targets: Var,
+    bias: Var,
+    weight: Var,
+    heads: usize,
+    outputs: usize,
+    is_last: bool,
+}
+
+impl GraphAtt {
+    /// Builds the net.
+    ///
+    /// # Errors
+    /// When the parameters have no number of heads, a hidden layer has no activation, or a
+    /// parameter cannot be made.
+    pub(super) fn new(params: &NNParams, mut builder: Builder<'_>) -> Result<Self> {
+        let heads = params.n_heads().filter(|heads| *heads > 0).ok_or_else(|| {
+            let found = params.n_heads().map_or("None".into(), |n| n.to_string());
+            Error::configuration(format!(
+                "net `graph_att` needs `n_heads` > 0, got `{found}`"
+            ))
+        })?;
+        builder.module("layers");
+        let layers = Stack::new(params, |i, inputs, outputs, is_last| {
+            let path = format!("layers.{i}");
+            for module in ["", ".aggr_module", ".lin"] {
+                builder.module(format!("{path}{module}"));
+            }
+            let overflow =
+                || Error::unsupported(format!("`{heads}` heads of a wide layer overflow"));
+            let wide = heads.checked_mul(outputs).ok_or_else(overflow)?;
+            let inputs = if i == 0 {
+                inputs
+            } else {
+                heads.checked_mul(inputs).ok_or_else(overflow)?
+            };
+            builder.reserve(["att_src", "att_dst", "bias"].map(|name| format!("{path}.{name}")));
+            let weight = Init::Glorot {
+                fans: wide.saturating_add(inputs),
+            };
+            let attention = Init::Glorot {
+                fans: heads.saturating_add(outputs),
+            };
+            // PyG draws once where the inner layer is made, and again in `reset_parameters`.
+            builder.discard(&[wide, inputs], weight)?;
+            let weight =
+                builder.parameter(format!("{path}.lin.weight"), &[wide, inputs], weight)?;
+            let shape = [1, heads, outputs];
+            Ok(Attention {
+                sources: builder.parameter(format!("{path}.att_src"), &shape, attention)?,
+                targets: builder.parameter(format!("{path}.att_dst"), &shape, attention)?,
+                bias: builder.parameter(
+                    format!("{path}.bias"),
+                    &[if is_last { outputs } else { wide }],
+                    Init::Constant(0.0),
+                )?,
+                weight,
+                heads,
+                outputs,
+                is_last,
+            })
+        })?;
+        Ok(Self {
+            layers,
+            parameters: builder.finish()?,
+        })
+    }
+}
+
+impl Net for GraphAtt {
+    fn kind(&self) -> Nets {
+        Nets::GraphAtt
+    }
+
+    fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    fn forward(&self, inputs: &[Tensor], mode: &mut Mode<'_>) -> Result<Tensor> {
+        self.layers
+            .forward(Nets::GraphAtt, inputs, mode, |edges| edges.with_own_loops())
+    }
+}
+
+impl Layer for Attention {
+    fn forward(&self, nodes: &Tensor, edges: &Edges, mode: &mut Mode<'_>) -> Result<Tensor> {
+        let count = nodes.dim(0)?;
+        let xs = nodes.matmul(&mode.value(&self.weight).t()?)?.reshape((
+            count,
+            self.heads,
+            self.outputs,
+        ))?;
+        let scores =
+            |of: &Var| -> Result<Tensor> { Ok(xs.broadcast_mul(&mode.value(of))?.sum(D::Minus1)?) };
+        let scores = (edges.at_sources(&scores(&self.sources)?)?
+            + edges.at_targets(&scores(&self.targets)?)?)?;
+        let is_low = scores.lt(0.0)?;
+        let scores = is_low.where_cond(&(&scores * SLOPE)?, &scores)?;
+        // The largest score of a node is a constant: shifting by it changes no weight.
+        let shifted = (&scores - edges.at_targets(&largest(&scores, edges, count)?)?)?;
+        let powers = shifted.exp()?;
+        let sums = (edges.sum_at_targets(&powers)? + FLOOR)?;
+        let weights = (powers / edges.at_targets(&sums)?)?;
+        let messages = edges
+            .at_sources(&xs)?
+            .broadcast_mul(&weights.unsqueeze(2)?)?;
+        let sums = edges.sum_at_targets(&messages)?;
+        let ys = if self.is_last {
+            sums.mean(1)?
+        } else {
+            sums.reshape((count, self.heads * self.outputs))?
+        };
+        Ok(ys.broadcast_add(&mode.value(&self.bias))?)
+    }
+}
+
+/// For each node and head the largest score of the edges that end there.
+fn largest(scores: &Tensor, edges: &Edges, nodes: usize) -> Result<Tensor> {
+    let rows = scores.detach().to_vec2::<f32>()?;
+    let heads = scores.dim(1)?;
+    let mut largest = vec![f32::NEG_INFINITY; nodes * heads];
+    for ((_, target), row) in edges.pairs().zip(rows) {
+        let own = largest.iter_mut().skip(target as usize * heads);
+        for (largest, score) in own.zip(row) {
+            *largest = largest.max(score);
+        }
+    }
+    Ok(Tensor::from_vec(largest, (nodes, heads), scores.device())?)
+}
+
+/// The slope below zero of PyG's `GATConv`.
+const SLOPE: f64 = 0.2;
+
+/// What PyG's softmax adds to its denominators.
+const FLOOR: f64 = 1e-16;

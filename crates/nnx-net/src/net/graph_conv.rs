@@ -1,0 +1,87 @@
+//! GRAPH_CONV: layers that average over neighbours, by the degrees at both ends of an edge.
+
+use candle_core::{Tensor, Var};
+use nnx_params::{NNParams, Nets};
+
+use super::graph::{Edges, Layer, Stack};
+use super::{Mode, Net};
+use crate::error::Result;
+use crate::init::Init;
+use crate::parameters::{Builder, Parameters};
+
+/// PyG's `GCNConv` layers: `y_i = Σ_j x_j Wᵀ / sqrt(d_j d_i) + b` over the edges from `j` to `i`,
+/// with one loop a node.
+///
+/// Parameters: `layers.{i}.bias [out]`, then `layers.{i}.lin.weight [out, in]`.
+#[derive(Debug)]
+pub(super) struct GraphConv {
+    layers: Stack<Convolution>,
+    parameters: Parameters,
+}
+
+#[derive(Debug)]
+struct Convolution {
+    weight: Var,
+    bias: Var,
+}
+
+impl GraphConv {
+    /// Builds the net.
+    ///
+    /// # Errors
+    /// When a hidden layer has no activation, or a parameter cannot be made.
+    pub(super) fn new(params: &NNParams, mut builder: Builder<'_>) -> Result<Self> {
+        builder.module("layers");
+        let layers = Stack::new(params, |i, inputs, outputs, _| {
+            let path = format!("layers.{i}");
+            for module in ["", ".aggr_module", ".lin"] {
+                builder.module(format!("{path}{module}"));
+            }
+            let bias =
+                builder.parameter(format!("{path}.bias"), &[outputs], Init::Constant(0.0))?;
+            let init = Init::Glorot {
+                fans: inputs.saturating_add(outputs),
+            };
+            // PyG draws once where the inner layer is made, and again in `reset_parameters`.
+            builder.discard(&[outputs, inputs], init)?;
+            let weight =
+                builder.parameter(format!("{path}.lin.weight"), &[outputs, inputs], init)?;
+            Ok(Convolution { weight, bias })
+        })?;
+        Ok(Self {
+            layers,
+            parameters: builder.finish()?,
+        })
+    }
+}
+
+impl Net for GraphConv {
+    fn kind(&self) -> Nets {
+        Nets::GraphConv
+    }
+
+    fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    fn forward(&self, inputs: &[Tensor], mode: &mut Mode<'_>) -> Result<Tensor> {
+        self.layers.forward(Nets::GraphConv, inputs, mode, |edges| {
+            edges.with_own_loops()
+        })
+    }
+}
+
+impl Layer for Convolution {
+    fn forward(&self, nodes: &Tensor, edges: &Edges, mode: &mut Mode<'_>) -> Result<Tensor> {
+        let roots: Vec<f32> = edges.incoming().iter().map(|d| 1.0 / d.sqrt()).collect();
+        let weights: Vec<f32> = edges
+            .pairs()
+            .map(|(source, target)| roots[source as usize] * roots[target as usize])
+            .collect();
+        let weights = Tensor::from_vec(weights, (edges.len(), 1), nodes.device())?;
+        let xs = nodes.matmul(&mode.value(&self.weight).t()?)?;
+        let messages = edges.at_sources(&xs)?.broadcast_mul(&weights)?;
+        let sums = edges.sum_at_targets(&messages)?;
+        Ok(sums.broadcast_add(&mode.value(&self.bias))?)
+    }
+}

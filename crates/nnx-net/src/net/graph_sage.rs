@@ -1,0 +1,96 @@
+//! GRAPH_SAGE: layers that set a node beside the mean of its neighbours.
+
+use candle_core::{Tensor, Var};
+use nnx_params::{NNParams, Nets};
+
+use super::graph::{Edges, Layer, Stack};
+use super::{Mode, Net};
+use crate::error::Result;
+use crate::init::Init;
+use crate::parameters::{Builder, Parameters};
+
+/// PyG's `SAGEConv` layers: `y_i = mean_j(x_j) Lᵀ + b + x_i Rᵀ` over the edges from `j` to `i`; the
+/// mean of no edges is zero.
+///
+/// Parameters: `layers.{i}.lin_l.weight [out, in]`, `layers.{i}.lin_l.bias [out]`,
+/// `layers.{i}.lin_r.weight [out, in]`.
+#[derive(Debug)]
+pub(super) struct GraphSage {
+    layers: Stack<Sage>,
+    parameters: Parameters,
+}
+
+#[derive(Debug)]
+struct Sage {
+    neighbours: Var,
+    bias: Var,
+    own: Var,
+}
+
+impl GraphSage {
+    /// Builds the net.
+    ///
+    /// # Errors
+    /// When a hidden layer has no activation, or a parameter cannot be made.
+    pub(super) fn new(params: &NNParams, mut builder: Builder<'_>) -> Result<Self> {
+        builder.module("layers");
+        let layers = Stack::new(params, |i, inputs, outputs, _| {
+            let path = format!("layers.{i}");
+            for module in ["", ".aggr_module", ".lin_l", ".lin_r"] {
+                builder.module(format!("{path}{module}"));
+            }
+            let shape = [outputs, inputs];
+            let weight = Init::GraphKaimingUniform { fan_in: inputs };
+            let bias = Init::FanInUniform { fan_in: inputs };
+            // PyG draws once where the inner layers are made, and again in `reset_parameters`.
+            builder.discard(&shape, weight)?;
+            builder.discard(&[outputs], bias)?;
+            builder.discard(&shape, weight)?;
+            Ok(Sage {
+                neighbours: builder.parameter(format!("{path}.lin_l.weight"), &shape, weight)?,
+                bias: builder.parameter(format!("{path}.lin_l.bias"), &[outputs], bias)?,
+                own: builder.parameter(format!("{path}.lin_r.weight"), &shape, weight)?,
+            })
+        })?;
+        Ok(Self {
+            layers,
+            parameters: builder.finish()?,
+        })
+    }
+}
+
+impl Net for GraphSage {
+    fn kind(&self) -> Nets {
+        Nets::GraphSage
+    }
+
+    fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    fn forward(&self, inputs: &[Tensor], mode: &mut Mode<'_>) -> Result<Tensor> {
+        self.layers
+            .forward(Nets::GraphSage, inputs, mode, |edges| edges)
+    }
+}
+
+impl Layer for Sage {
+    fn forward(&self, nodes: &Tensor, edges: &Edges, mode: &mut Mode<'_>) -> Result<Tensor> {
+        let counts: Vec<f32> = edges
+            .incoming()
+            .iter()
+            .map(|count| count.max(1.0))
+            .collect();
+        let counts = Tensor::from_vec(counts, (nodes.dim(0)?, 1), nodes.device())?;
+        let means = if edges.len() == 0 {
+            nodes.zeros_like()?
+        } else {
+            let sums = edges.sum_at_targets(&edges.at_sources(nodes)?)?;
+            sums.broadcast_div(&counts)?
+        };
+        let neighbours = means
+            .matmul(&mode.value(&self.neighbours).t()?)?
+            .broadcast_add(&mode.value(&self.bias))?;
+        Ok((neighbours + nodes.matmul(&mode.value(&self.own).t()?)?)?)
+    }
+}

@@ -1,0 +1,37 @@
+//! What follows a hidden layer.
+
+use candle_core::Tensor;
+use nnx_params::{Activations, NNParams};
+
+use super::Mode;
+use crate::activation::activate;
+use crate::dropout::dropout;
+use crate::error::Result;
+
+/// The activation and the dropout behind a hidden layer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Hidden {
+    activation: Activations,
+    dropout_prob: f64,
+}
+
+impl Hidden {
+    /// Those of hidden layer `index`, counted from 0.
+    ///
+    /// # Errors
+    /// When the layer has no activation.
+    pub(super) fn of(params: &NNParams, index: usize) -> Result<Self> {
+        Ok(Self {
+            activation: params.hidden_activation(index)?,
+            dropout_prob: params.hidden_dropout(index),
+        })
+    }
+
+    /// Applies both.
+    ///
+    /// # Errors
+    /// When candle fails.
+    pub(super) fn forward(self, xs: &Tensor, mode: &mut Mode<'_>) -> Result<Tensor> {
+        dropout(&activate(self.activation, xs)?, self.dropout_prob, mode)
+    }
+}

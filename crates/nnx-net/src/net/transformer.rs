@@ -1,0 +1,219 @@
+//! TRANSFORMER: a decoder-only language model.
+
+mod cache;
+mod rope;
+
+use candle_core::{DType, Tensor, Var};
+use nnx_params::{NNTransformerParams, Nets};
+
+use super::attention::{Attention, causal_mask};
+use super::input::{wrong_count, wrong_dtype, wrong_shape};
+use super::rms_norm::RmsNorm;
+use super::swiglu::SwiGlu;
+use super::{Mode, Net};
+use crate::dropout::dropout;
+use crate::error::{Error, Result};
+use crate::init::Init;
+use crate::linear::Linear;
+use crate::parameters::{Builder, Parameters};
+pub use cache::KeyValueCache;
+use rope::{Rope, Rotation};
+
+/// Token embedding, blocks of causal attention and feed-forward layer, norm, and a linear layer
+/// that gives each token of the vocabulary a logit.
+///
+/// Parameters: `tok_embed.weight [V, d]`; per block `blocks.{b}.norm1.weight`,
+/// `blocks.{b}.attn.w_qkv.weight`, `blocks.{b}.attn.w_o.weight`, `blocks.{b}.norm2.weight`,
+/// `blocks.{b}.ffn.w1.weight`, `.w2.weight` and `.w3.weight`; `norm_out.weight`; `lm_head.weight`,
+/// which is `tok_embed.weight` where the embeddings are tied.
+#[derive(Debug)]
+pub(super) struct Transformer {
+    vocab_size: usize,
+    max_seq_len: usize,
+    embedding: Var,
+    rope: Rope,
+    blocks: Vec<Block>,
+    norm: RmsNorm,
+    head: Linear,
+    parameters: Parameters,
+}
+
+/// `x += drop(attention(norm(x)))`, then `x += drop(feed-forward(norm(x)))`.
+#[derive(Debug)]
+struct Block {
+    norm1: RmsNorm,
+    attention: Attention,
+    norm2: RmsNorm,
+    ffn: SwiGlu,
+    dropout_prob: f64,
+}
+
+impl Transformer {
+    /// Builds the net.
+    ///
+    /// # Errors
+    /// When a parameter cannot be made.
+    pub(super) fn new(params: &NNTransformerParams, mut builder: Builder<'_>) -> Result<Self> {
+        let (vocab_size, width) = (params.vocab_size(), params.d_model());
+        builder.module("tok_embed");
+        let name = "tok_embed.weight";
+        // PyTorch's embedding draws once where it is made; NNx draws again, and smaller.
+        builder.discard(&[vocab_size, width], Init::Normal { std: 1.0 })?;
+        let init = Init::Normal { std: 0.02 };
+        let embedding = builder.parameter(name.to_owned(), &[vocab_size, width], init)?;
+        builder.module("blocks");
+        let blocks = (0..params.n_layers())
+            .map(|b| Block::new(&format!("blocks.{b}"), params, &mut builder))
+            .collect::<Result<_>>()?;
+        let norm = RmsNorm::new("norm_out", width, &mut builder)?;
+        let head = if params.tie_embeddings() {
+            let sizes = (width, vocab_size);
+            Linear::tied("lm_head", sizes, (name, &embedding), &mut builder)?
+        } else {
+            Linear::without_bias("lm_head", width, vocab_size, &mut builder)?
+        };
+        Ok(Self {
+            vocab_size,
+            max_seq_len: params.max_seq_len(),
+            embedding,
+            rope: Rope::new(width / params.n_heads(), params.rope_base().as_f64()),
+            blocks,
+            norm,
+            head,
+            parameters: builder.finish()?,
+        })
+    }
+
+    /// The embeddings of token ids `[N, T]`, of which `past` have gone before.
+    fn embed(&self, inputs: &[Tensor], past: usize, mode: &Mode<'_>) -> Result<Tensor> {
+        let net = Nets::Transformer;
+        let expected = || {
+            let most = self.max_seq_len;
+            format!("int64 token ids of shape `[N, T]` with `T` from `1` to `{most}`")
+        };
+        let [tokens] = inputs else {
+            return Err(wrong_count(net, expected(), inputs));
+        };
+        if !matches!(tokens.dtype(), DType::I64 | DType::I32 | DType::U32) {
+            return Err(wrong_dtype(net, expected(), tokens));
+        }
+        let &[count, length] = tokens.dims() else {
+            return Err(wrong_shape(net, expected(), tokens));
+        };
+        if count == 0 || length == 0 || length > self.max_seq_len {
+            return Err(wrong_shape(net, expected(), tokens));
+        }
+        if past + length > self.max_seq_len {
+            let found = format!("`{length}` tokens after `{past}` cached ones");
+            return Err(Error::input(net.value(), expected(), found));
+        }
+        let ids = tokens.flatten_all()?.to_dtype(DType::I64)?;
+        let size = i64::try_from(self.vocab_size).unwrap_or(i64::MAX);
+        if let Some(id) = ids
+            .to_vec1::<i64>()?
+            .iter()
+            .find(|id| !(0..size).contains(*id))
+        {
+            return Err(Error::input(
+                net.value(),
+                format!("token ids from `0` to `{}`", size - 1),
+                format!("the id `{id}`"),
+            ));
+        }
+        let rows = mode.value(&self.embedding).index_select(&ids, 0)?;
+        Ok(rows.reshape((count, length, ()))?)
+    }
+
+    /// The logits of embedded tokens.
+    fn decode(
+        &self,
+        mut xs: Tensor,
+        mut cache: Option<&mut KeyValueCache>,
+        mode: &mut Mode<'_>,
+    ) -> Result<Tensor> {
+        let (count, tokens, _) = xs.dims3()?;
+        let mut past = 0;
+        if let Some(cache) = &cache {
+            cache.check(self.blocks.len(), count)?;
+            past = cache.len();
+        }
+        let rotation = self.rope.at(past, tokens, xs.device())?;
+        for (layer, block) in self.blocks.iter().enumerate() {
+            let cache = cache.as_deref_mut().map(|cache| (cache, layer));
+            xs = block.forward(
+                &xs,
+                &rotation,
+                cache.map(|of| (of.0, of.1, self.max_seq_len)),
+                mode,
+            )?;
+        }
+        if let Some(cache) = cache {
+            cache.advance(tokens);
+        }
+        self.head.forward(&self.norm.forward(&xs, mode)?, mode)
+    }
+}
+
+impl Net for Transformer {
+    fn kind(&self) -> Nets {
+        Nets::Transformer
+    }
+
+    fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    fn forward(&self, inputs: &[Tensor], mode: &mut Mode<'_>) -> Result<Tensor> {
+        self.decode(self.embed(inputs, 0, mode)?, None, mode)
+    }
+
+    fn forward_with_cache(&self, tokens: &Tensor, cache: &mut KeyValueCache) -> Result<Tensor> {
+        let mode = &mut Mode::Eval;
+        let xs = self.embed(std::slice::from_ref(tokens), cache.len(), mode)?;
+        self.decode(xs, Some(cache), mode)
+    }
+}
+
+impl Block {
+    fn new(path: &str, params: &NNTransformerParams, builder: &mut Builder<'_>) -> Result<Self> {
+        let width = params.d_model();
+        builder.module(path);
+        let norm1 = RmsNorm::new(&format!("{path}.norm1"), width, builder)?;
+        let attention = format!("{path}.attn");
+        let attention = Attention::new(
+            &attention,
+            width,
+            params.n_heads(),
+            params.attn_dropout().as_f64(),
+            builder,
+        )?;
+        builder.module(format!("{path}.attn.rope"));
+        Ok(Self {
+            norm1,
+            attention,
+            norm2: RmsNorm::new(&format!("{path}.norm2"), width, builder)?,
+            ffn: SwiGlu::new(&format!("{path}.ffn"), width, params.ffn_mult(), builder)?,
+            dropout_prob: params.resid_dropout().as_f64(),
+        })
+    }
+
+    fn forward(
+        &self,
+        xs: &Tensor,
+        rotation: &Rotation,
+        cache: Option<(&mut KeyValueCache, usize, usize)>,
+        mode: &mut Mode<'_>,
+    ) -> Result<Tensor> {
+        let mut heads = self.attention.heads(&self.norm1.forward(xs, mode)?, mode)?;
+        heads.queries = rotation.apply(&heads.queries, mode)?;
+        heads.keys = rotation.apply(&heads.keys, mode)?;
+        if let Some((cache, layer, most)) = cache {
+            (heads.keys, heads.values) = cache.extend(layer, &heads.keys, &heads.values, most)?;
+        }
+        let mask = causal_mask(xs.dim(1)?, &heads.keys)?;
+        let ys = self.attention.forward(&heads, mask.as_ref(), mode)?;
+        let xs = (xs + dropout(&ys, self.dropout_prob, mode)?)?;
+        let ys = self.ffn.forward(&self.norm2.forward(&xs, mode)?, mode)?;
+        Ok((&xs + dropout(&ys, self.dropout_prob, mode)?)?)
+    }
+}
