@@ -16,6 +16,7 @@ mod damaged;
 mod damaged_checkpoints;
 mod docs;
 mod forward_corpus;
+mod fresh_weights;
 #[cfg(target_os = "linux")]
 mod opening;
 mod params;
