@@ -15,6 +15,7 @@ mod convert;
 mod damaged;
 mod damaged_checkpoints;
 mod docs;
+mod evaluation;
 mod forward_corpus;
 mod fresh_weights;
 #[cfg(target_os = "linux")]

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use nnx_params::Losses;
+
 /// The result of every fallible call in this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -21,6 +23,16 @@ pub enum ErrorKind {
         /// The kind of net, such as `feed_fwd`.
         net: &'static str,
         /// What the net takes.
+        expected: String,
+        /// What it was given.
+        found: String,
+    },
+    /// Targets that do not go with the logits.
+    #[error("the loss `{loss}` takes {expected}, got {found}")]
+    Target {
+        /// The loss.
+        loss: Losses,
+        /// What it takes.
         expected: String,
         /// What it was given.
         found: String,
@@ -137,6 +149,20 @@ impl Error {
     ) -> Self {
         Self::from(ErrorKind::Input {
             net,
+            expected: expected.into(),
+            found: found.into(),
+        })
+    }
+
+    /// Targets that do not go with the logits.
+    #[cold]
+    pub(crate) fn target(
+        loss: Losses,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+    ) -> Self {
+        Self::from(ErrorKind::Target {
+            loss,
             expected: expected.into(),
             found: found.into(),
         })

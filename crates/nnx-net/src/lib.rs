@@ -1,26 +1,32 @@
 //! The networks of NNx on [candle](candle_core): the same weights, the same numbers.
 
 mod activation;
+mod batch;
 mod device;
 mod dropout;
 mod error;
 mod init;
 mod linear;
+mod loss;
 mod model;
 mod net;
 mod parameters;
 mod precision;
 mod predict;
+mod probability;
 mod recipe;
 mod rng;
 mod widen;
 
 pub use activation::activate;
+pub use batch::Batch;
 pub use error::{Error, ErrorKind, Result, ShapeMismatch, StateDictMismatch};
-pub use model::NNModel;
+pub use loss::{IGNORE_INDEX, LossTerms, NllInput, loss_terms};
+pub use model::{Evaluation, NNModel};
 pub use net::{Inputs, KeyValueCache, Mode, Net};
 pub use parameters::Parameters;
 pub use predict::Prediction;
+pub use probability::{PredictionResult, ProbabilitySpec};
 pub use rng::Generator;
 
 #[cfg(doctest)]

@@ -1,17 +1,23 @@
 //! A net with the configuration that made it.
 
+mod evaluate;
+
 use std::sync::{Mutex, PoisonError};
 
 use candle_core::{Device, Tensor};
+pub use evaluate::Evaluation;
 use nnx_checkpoint::{Modules, NNCheckpoint, StateDict, StateValue};
-use nnx_params::{Devices, NNCheckpointTransform, NNIterationDataPoint, NNModelParams, NetParams};
+use nnx_params::{
+    Devices, NNCheckpointTransform, NNIterationDataPoint, NNModelParams, NetParams, TaskKind,
+};
 
 use crate::device;
 use crate::error::{Error, Result, StateDictMismatch};
 use crate::net::{self, Inputs, KeyValueCache, Mode, Net};
 use crate::parameters::{Builder, Values};
 use crate::precision::Precision;
-use crate::predict::{Decoding, Prediction};
+use crate::predict::{Decoding, Prediction, logit};
+use crate::probability::{PredictionResult, ProbabilitySpec};
 use crate::recipe::Recipe;
 use crate::rng::Generator;
 
@@ -142,7 +148,7 @@ impl NNModel {
         let kind = net::kind(params.net())?;
         let outputs = net_params.base().output_dim();
         Ok(Self {
-            decoding: Decoding::of(params.loss(), params.task(), outputs)?,
+            decoding: Decoding::of(kind, params.loss(), params.task(), outputs)?,
             precision: Precision::of(params.precision(), params.device())?,
             net: net::build(kind, &net_params, builder)?,
             net_params,
@@ -251,18 +257,69 @@ impl NNModel {
     /// When the inputs are not what the net takes, or the model's precision policy asks for
     /// predictions in less than float32.
     pub fn predict<'a>(&self, inputs: impl Into<Inputs<'a>>) -> Result<Prediction> {
-        if let Precision::Autocast(mode) = self.precision {
-            return Err(Error::unsupported(format!(
-                "predictions in precision `{mode}` are not supported, `forward` runs in float32"
-            )));
-        }
-        let inputs = self.inputs(inputs.into())?;
-        let logits = self.net.forward(&inputs, &mut Mode::Eval)?;
-        let logits = logits.detach().to_device(&Device::Cpu)?;
+        let logits = self.logits(inputs.into())?;
         Ok(Prediction {
             classes: self.decoding.classes(&logits)?,
             logits,
         })
+    }
+
+    /// Runs the net in evaluation mode and turns its logits into probabilities, as the spec says
+    /// or, without one, the model's task.
+    ///
+    /// # Errors
+    /// As for [`predict`](Self::predict), and when there is neither a spec nor a task, the spec
+    /// does not fit the logits, or a logit is not finite.
+    pub fn predict_proba<'a>(
+        &self,
+        inputs: impl Into<Inputs<'a>>,
+        spec: Option<&ProbabilitySpec>,
+    ) -> Result<PredictionResult> {
+        let logits = self.logits(inputs.into())?;
+        if let Some(spec) = spec {
+            return spec.apply(logits);
+        }
+        let Some(task) = self.params.task() else {
+            return Err(Error::configuration(
+                "probabilities need a `ProbabilitySpec`, or a model with a task",
+            ));
+        };
+        let spec = match task.kind() {
+            TaskKind::Categorical => ProbabilitySpec::categorical(),
+            TaskKind::Multilabel => ProbabilitySpec::bernoulli_from(logit(task.threshold())),
+            TaskKind::Regression => {
+                return Ok(PredictionResult {
+                    decoded: logits.clone(),
+                    probabilities: None,
+                    logits,
+                });
+            }
+        };
+        let spec = spec.class_axis(1);
+        match task.labels() {
+            Some(labels) => spec.labels(labels.to_vec()),
+            None => spec,
+        }
+        .apply(logits)
+    }
+
+    /// The outputs in evaluation mode, on the CPU.
+    fn logits(&self, inputs: Inputs<'_>) -> Result<Tensor> {
+        self.full_precision()?;
+        let inputs = self.inputs(inputs)?;
+        let logits = self.net.forward(&inputs, &mut Mode::Eval)?;
+        Ok(logits.detach().to_device(&Device::Cpu)?)
+    }
+
+    /// # Errors
+    /// When the model's precision policy asks for predictions in less than float32.
+    fn full_precision(&self) -> Result<()> {
+        match self.precision {
+            Precision::Full => Ok(()),
+            Precision::Autocast(mode) => Err(Error::unsupported(format!(
+                "predictions in precision `{mode}` are not supported, `forward` runs in float32"
+            ))),
+        }
     }
 
     /// Switches to training mode: [`forward`](Self::forward) drops elements where the net has

@@ -34,6 +34,7 @@ use graph_att::GraphAtt;
 use graph_conv::GraphConv;
 use graph_sage::GraphSage;
 pub use input::Inputs;
+pub(crate) use input::dtype_name;
 pub use transformer::KeyValueCache;
 use transformer::Transformer;
 use vit::Vit;

@@ -1,7 +1,7 @@
 //! From logits to classes.
 
 use candle_core::{DType, Device, Tensor};
-use nnx_params::{Losses, TaskKind, TaskSpec};
+use nnx_params::{Losses, Nets, TaskKind, TaskSpec};
 
 use crate::error::{Error, Result};
 
@@ -13,7 +13,8 @@ pub struct Prediction {
     pub logits: Tensor,
     /// What they stand for, by the task, or else by the loss.
     ///
-    /// Categorical: the index of each row's largest logit, int64, the first of equal ones.
+    /// Categorical: the index of the largest logit along axis 1, along the last axis for a
+    /// transformer's `[N, T, V]`, int64, the first of equal ones.
     /// Multilabel and binary cross entropy: 0 or 1 for each logit, int64.
     /// Regression: the logits themselves, float32.
     pub classes: Tensor,
@@ -24,6 +25,8 @@ pub struct Prediction {
 pub(crate) enum Decoding {
     /// The index of the largest logit along axis 1.
     Largest,
+    /// The index of the largest logit along the last axis.
+    LargestLast,
     /// 1 where the logit is at least this, else 0.
     AtLeast(f32),
     /// The logits are the answer.
@@ -34,15 +37,26 @@ impl Decoding {
     /// The decoding of a model.
     ///
     /// # Errors
-    /// When the task does not go with the loss, or declares another number of outputs.
-    pub(crate) fn of(loss: Losses, task: Option<&TaskSpec>, output_dim: usize) -> Result<Self> {
+    /// When the task does not go with the net or the loss, or declares another number of outputs.
+    pub(crate) fn of(
+        net: Nets,
+        loss: Losses,
+        task: Option<&TaskSpec>,
+        output_dim: usize,
+    ) -> Result<Self> {
         let Some(task) = task else {
-            return Ok(match loss {
-                Losses::BinaryCrossEntropy => Self::AtLeast(0.0),
+            return Ok(match (loss, net) {
+                (Losses::BinaryCrossEntropy, _) => Self::AtLeast(0.0),
+                (_, Nets::Transformer) => Self::LargestLast,
                 _ => Self::Largest,
             });
         };
         let kind = task.kind();
+        if matches!(net, Nets::Transformer | Nets::Vit) {
+            return Err(Error::configuration(format!(
+                "a {kind} task needs outputs `[N, C]`, those of net `{net}` are others"
+            )));
+        }
         let (losses, decoding): (&[Losses], _) = match kind {
             TaskKind::Categorical => (
                 &[Losses::CrossEntropy, Losses::NegativeLogLikelihood],
@@ -75,8 +89,9 @@ impl Decoding {
     /// When the logits have no axis to look along.
     pub(crate) fn classes(self, logits: &Tensor) -> Result<Tensor> {
         Ok(match self {
-            Self::Largest => largest(logits)?,
-            Self::AtLeast(bound) => logits.ge(bound)?.to_dtype(DType::I64)?,
+            Self::Largest => largest(logits, 1)?,
+            Self::LargestLast => largest(logits, logits.rank().saturating_sub(1))?,
+            Self::AtLeast(least) => at_least(logits, least)?,
             Self::Values => logits.clone(),
         })
     }
@@ -87,17 +102,28 @@ impl Decoding {
     clippy::cast_possible_truncation,
     reason = "PyTorch compares float32 logits with a float32 threshold"
 )]
-fn logit(probability: f64) -> f32 {
+pub(crate) fn logit(probability: f64) -> f32 {
     (probability / (1.0 - probability)).ln() as f32
 }
 
-/// The index of the largest element along axis 1: the first of equal ones, and NaN above all, as
+/// 1 where the logit is at least that, else 0.
+///
+/// # Errors
+/// When candle fails.
+pub(crate) fn at_least(logits: &Tensor, least: f32) -> Result<Tensor> {
+    Ok(logits.ge(least)?.to_dtype(DType::I64)?)
+}
+
+/// The index of the largest element along an axis: the first of equal ones, and NaN above all, as
 /// `torch.argmax` has it.
-fn largest(logits: &Tensor) -> Result<Tensor> {
-    let classes = logits.dim(1)?;
-    let mut axes: Vec<usize> = (0..logits.rank()).filter(|axis| *axis != 1).collect();
-    let shape: Vec<usize> = axes.iter().map(|axis| logits.dims()[*axis]).collect();
-    axes.push(1);
+///
+/// # Errors
+/// When the logits have no such axis.
+pub(crate) fn largest(logits: &Tensor, axis: usize) -> Result<Tensor> {
+    let classes = logits.dim(axis)?;
+    let mut axes: Vec<usize> = (0..logits.rank()).filter(|one| *one != axis).collect();
+    let shape: Vec<usize> = axes.iter().map(|one| logits.dims()[*one]).collect();
+    axes.push(axis);
     let values = logits.permute(axes)?.flatten_all()?.to_vec1::<f32>()?;
     let indices: Vec<i64> = values.chunks(classes.max(1)).map(first_largest).collect();
     Ok(Tensor::from_vec(indices, shape, &Device::Cpu)?)
@@ -160,7 +186,7 @@ mod tests {
 
     #[test]
     fn binary_cross_entropy_reads_each_logit() {
-        let decoding = Decoding::of(Losses::BinaryCrossEntropy, None, 3).unwrap();
+        let decoding = Decoding::of(Nets::FeedFwd, Losses::BinaryCrossEntropy, None, 3).unwrap();
         check(
             decoding,
             &[[0.0, -1.0, 2.0], [-0.0, NAN, -1e-9]],
@@ -176,7 +202,8 @@ mod tests {
             .threshold(threshold)
             .build()
             .unwrap();
-        let decoding = Decoding::of(Losses::BinaryCrossEntropy, Some(&task), 3).unwrap();
+        let decoding =
+            Decoding::of(Nets::FeedFwd, Losses::BinaryCrossEntropy, Some(&task), 3).unwrap();
         let below = if f32::from_bits(least) > 0.0 {
             least - 1
         } else {
@@ -197,7 +224,8 @@ mod tests {
     #[test]
     fn regression_gives_the_logits() {
         let task = TaskSpec::builder(TaskKind::Regression).build().unwrap();
-        let decoding = Decoding::of(Losses::MeanSquaredError, Some(&task), 2).unwrap();
+        let decoding =
+            Decoding::of(Nets::FeedFwd, Losses::MeanSquaredError, Some(&task), 2).unwrap();
         let logits = Tensor::new(&[[0.5_f32, -1.5]], &Device::Cpu).unwrap();
         let classes = decoding.classes(&logits).unwrap();
         assert_eq!(classes.to_vec2::<f32>().unwrap(), [[0.5, -1.5]]);
@@ -209,7 +237,7 @@ mod tests {
     fn check_losses(kind: TaskKind, accepted: &[Losses]) {
         let task = TaskSpec::builder(kind).build().unwrap();
         for loss in Losses::all() {
-            let decoding = Decoding::of(*loss, Some(&task), 3);
+            let decoding = Decoding::of(Nets::FeedFwd, *loss, Some(&task), 3);
             assert_eq!(
                 decoding.is_ok(),
                 accepted.contains(loss),
@@ -236,11 +264,13 @@ mod tests {
             .unwrap();
         let loss = Losses::CrossEntropy;
         assert_eq!(
-            Decoding::of(loss, Some(&task), 2).unwrap(),
+            Decoding::of(Nets::FeedFwd, loss, Some(&task), 2).unwrap(),
             Decoding::Largest
         );
         assert_eq!(
-            Decoding::of(loss, Some(&task), 3).unwrap_err().to_string(),
+            Decoding::of(Nets::FeedFwd, loss, Some(&task), 3)
+                .unwrap_err()
+                .to_string(),
             "the categorical task declares `2` outputs, the net has `3`"
         );
     }

@@ -8,6 +8,7 @@ mod config;
 mod enums;
 mod error;
 mod fields;
+mod labels;
 mod metric_spec;
 mod model_spec;
 mod momentum;
@@ -46,6 +47,7 @@ mod value;
 
 pub use enums::{Activations, Checkpoints, Devices, Losses, Nets, Optims, Schedulers};
 pub use error::{Error, ErrorKind, Result, TextForm};
+pub use labels::{Average, ConfusionCounts, Indicators, Labels, Scores};
 pub use metric_spec::MetricSpec;
 pub use model_spec::ModelSpec;
 pub use momentum::Momentum;

@@ -1,5 +1,6 @@
 //! The metrics of one evaluation.
 
+mod classification;
 mod mean;
 
 use std::collections::BTreeMap;

@@ -101,7 +101,7 @@ pub(super) fn wrong_shape(net: Nets, expected: String, input: &Tensor) -> Error 
 }
 
 /// PyTorch's name of a dtype.
-fn dtype_name(dtype: DType) -> &'static str {
+pub(crate) fn dtype_name(dtype: DType) -> &'static str {
     match dtype {
         DType::U8 => "uint8",
         DType::U32 => "uint32",

@@ -1,0 +1,250 @@
+//! The four losses, as NNx 0.4.1 computes them.
+
+use candle_core::{D, DType, Tensor};
+use nnx_params::Losses;
+
+use crate::error::{Error, Result};
+use crate::net::dtype_name;
+
+/// The loss of a batch, in a form that adds up over batches of unequal size.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct LossTerms {
+    /// The mean over what counts, a scalar; NaN where nothing counts.
+    pub loss: Tensor,
+    /// The mean times the weight, a scalar; 0 where nothing counts.
+    pub numerator: Tensor,
+    /// How much counts: targets, or elements for losses of elements.
+    pub weight: f64,
+}
+
+/// What the negative log-likelihood is fed with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum NllInput {
+    /// The logarithm of the softmax, as in NNx 0.4.1.
+    #[default]
+    LogSoftmax,
+    /// The logits as they are, as in NNx 0.2.3, which takes them for logarithms of probabilities.
+    Logits,
+}
+
+/// A class index that does not count.
+pub const IGNORE_INDEX: i64 = -100;
+
+/// The loss of logits whose classes lie along axis 1. It can be differentiated.
+///
+/// | loss | targets |
+/// |---|---|
+/// | `cross_entropy` | integer class indices `[N, …]`, or float probabilities in the logits' shape |
+/// | `negative_log_likelihood` | integer class indices `[N, …]` |
+/// | `mean_squared_error` | numbers whose shape broadcasts with that of the logits |
+/// | `binary_cross_entropy` | floats in the logits' shape |
+///
+/// A class index of [`IGNORE_INDEX`] does not count.
+///
+/// # Errors
+/// When the targets do not go with the logits.
+pub fn loss_terms(
+    loss: Losses,
+    logits: &Tensor,
+    targets: &Tensor,
+    nll: NllInput,
+) -> Result<LossTerms> {
+    match loss {
+        Losses::CrossEntropy if targets.dtype().is_float() => probabilities(logits, targets),
+        Losses::CrossEntropy => classes(loss, logits, targets, NllInput::LogSoftmax),
+        Losses::NegativeLogLikelihood => classes(loss, logits, targets, nll),
+        Losses::MeanSquaredError => squares(logits, targets),
+        Losses::BinaryCrossEntropy => binary(logits, targets),
+    }
+}
+
+/// The loss against class indices.
+fn classes(loss: Losses, logits: &Tensor, targets: &Tensor, input: NllInput) -> Result<LossTerms> {
+    let (count, places) = without_classes(loss, logits)?;
+    if targets.dims() != places {
+        return Err(mismatch(
+            loss,
+            &format!("class indices of shape `{places:?}`"),
+            targets,
+        ));
+    }
+    let indices = class_indices(loss, targets)?;
+    let (mut rows, mut columns) = (Vec::new(), Vec::new());
+    for (row, index) in (0_u32..).zip(indices) {
+        if index == IGNORE_INDEX {
+            continue;
+        }
+        let column = u32::try_from(index).ok().filter(|_| index < wide(count));
+        rows.push(row);
+        columns.push(column.ok_or_else(|| {
+            let last = count.saturating_sub(1);
+            Error::target(
+                loss,
+                format!("class indices from `0` to `{last}`, or `{IGNORE_INDEX}`"),
+                format!("the index `{index}`"),
+            )
+        })?);
+    }
+    let weight = rows.len();
+    if weight == 0 {
+        return nothing(logits);
+    }
+    let device = logits.device();
+    let table = classes_last(logits)?.reshape(((), count))?;
+    let table = table.index_select(&Tensor::new(rows, device)?, 0)?;
+    let table = match input {
+        NllInput::LogSoftmax => log_softmax(&table)?,
+        NllInput::Logits => table,
+    };
+    let columns = Tensor::new(columns, device)?.unsqueeze(1)?;
+    mean_of(&table.gather(&columns, 1)?.neg()?.sum_all()?, weight)
+}
+
+/// The loss against probabilities of the classes.
+fn probabilities(logits: &Tensor, targets: &Tensor) -> Result<LossTerms> {
+    let loss = Losses::CrossEntropy;
+    let (_, places) = without_classes(loss, logits)?;
+    if targets.dims() != logits.dims() {
+        let expected = format!("class probabilities of shape `{:?}`", logits.dims());
+        return Err(mismatch(loss, &expected, targets));
+    }
+    let targets = classes_last(&targets.to_dtype(DType::F32)?)?;
+    let logs = log_softmax(&classes_last(logits)?)?;
+    mean_of(
+        &(logs * targets)?.neg()?.sum_all()?,
+        places.iter().product(),
+    )
+}
+
+fn squares(logits: &Tensor, targets: &Tensor) -> Result<LossTerms> {
+    let loss = Losses::MeanSquaredError;
+    let shape = logits
+        .shape()
+        .broadcast_shape_binary_op(targets.shape(), "mean_squared_error")
+        .map_err(|_| {
+            let expected = format!("targets that broadcast with `{:?}`", logits.dims());
+            mismatch(loss, &expected, targets)
+        })?;
+    let targets = targets.to_dtype(DType::F32)?;
+    let differences = logits.broadcast_sub(&targets)?;
+    mean_of(&differences.sqr()?.sum_all()?, shape.elem_count())
+}
+
+fn binary(logits: &Tensor, targets: &Tensor) -> Result<LossTerms> {
+    let loss = Losses::BinaryCrossEntropy;
+    if !targets.dtype().is_float() || targets.dims() != logits.dims() {
+        let expected = format!("float targets of shape `{:?}`", logits.dims());
+        return Err(mismatch(loss, &expected, targets));
+    }
+    let elements = binary_elements(logits, &targets.to_dtype(DType::F32)?)?;
+    mean_of(&elements.sum_all()?, logits.elem_count())
+}
+
+/// `(1 - t) · x + ln(1 + e^-x)` for each element.
+///
+/// # Errors
+/// When candle fails.
+pub(crate) fn binary_elements(logits: &Tensor, targets: &Tensor) -> Result<Tensor> {
+    let (is_negative, zeros) = (logits.lt(0.0)?, logits.zeros_like()?);
+    let negated = logits.neg()?;
+    // -|x| by its branches, so that the gradient at zero is that of the positive side.
+    let power = is_negative.where_cond(logits, &negated)?.exp()?;
+    let sum = power.affine(1.0, 1.0)?;
+    // What rounding took from 1 + e^-|x| is put back.
+    let lost = ((&power - sum.affine(1.0, -1.0)?)? / &sum)?;
+    let curved = (sum.log()? + lost)?;
+    let softplus = (is_negative.where_cond(&negated, &zeros)? + curved)?;
+    Ok((targets.affine(-1.0, 1.0)? * logits)?.add(&softplus)?)
+}
+
+/// The number of classes, and the shape of what has one.
+fn without_classes(loss: Losses, logits: &Tensor) -> Result<(usize, Vec<usize>)> {
+    match logits.dims() {
+        [count, classes, rest @ ..] => {
+            let places = std::iter::once(count).chain(rest).copied().collect();
+            Ok((*classes, places))
+        }
+        dims => Err(Error::configuration(format!(
+            "the loss `{loss}` needs logits with classes along axis 1, the net gives `{dims:?}`"
+        ))),
+    }
+}
+
+/// The same with the classes along the last axis.
+///
+/// # Errors
+/// When candle fails.
+pub(crate) fn classes_last(logits: &Tensor) -> Result<Tensor> {
+    let rank = logits.rank();
+    if rank == 2 {
+        return Ok(logits.clone());
+    }
+    let axes: Vec<usize> = (0..rank).filter(|axis| *axis != 1).chain([1]).collect();
+    Ok(logits.permute(axes)?.contiguous()?)
+}
+
+/// The indices, one behind the other.
+///
+/// # Errors
+/// When the targets are no integers.
+pub(crate) fn class_indices(loss: Losses, targets: &Tensor) -> Result<Vec<i64>> {
+    if targets.dtype().is_float() {
+        return Err(mismatch(loss, "integer class indices", targets));
+    }
+    Ok(targets
+        .flatten_all()?
+        .to_dtype(DType::I64)?
+        .to_vec1::<i64>()?)
+}
+
+/// The logarithm of the softmax over the last axis.
+fn log_softmax(xs: &Tensor) -> Result<Tensor> {
+    let shifted = xs.broadcast_sub(&xs.detach().max_keepdim(D::Minus1)?)?;
+    let sums = shifted.exp()?.sum_keepdim(D::Minus1)?;
+    Ok(shifted.broadcast_sub(&sums.log()?)?)
+}
+
+/// # Errors
+/// When candle fails.
+#[expect(clippy::cast_precision_loss, reason = "PyTorch divides in float32 too")]
+pub(crate) fn mean_of(sum: &Tensor, weight: usize) -> Result<LossTerms> {
+    let weight = weight as f64;
+    let loss = (sum / weight)?;
+    Ok(LossTerms {
+        numerator: (&loss * weight)?,
+        loss,
+        weight,
+    })
+}
+
+/// The terms of a batch in which nothing counts.
+///
+/// # Errors
+/// When candle fails.
+pub(crate) fn nothing(logits: &Tensor) -> Result<LossTerms> {
+    let zero = (logits.sum_all()? * 0.0)?;
+    Ok(LossTerms {
+        loss: (&zero + f64::NAN)?,
+        numerator: zero,
+        weight: 0.0,
+    })
+}
+
+fn wide(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+#[cold]
+fn mismatch(loss: Losses, expected: &str, targets: &Tensor) -> Error {
+    let found = format!(
+        "{} of shape `{:?}`",
+        dtype_name(targets.dtype()),
+        targets.dims()
+    );
+    Error::target(loss, expected, found)
+}
+
+#[cfg(test)]
+mod tests;
