@@ -61,7 +61,7 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
     };
     trip.table
         .section("checkpoints of the real NNx: opened and run; written, opened and run again");
-    for fixture in fixtures::feed_forward(&fixtures)? {
+    for fixture in fixtures::built_in(&fixtures)? {
         trip.fixture(&fixture)?;
     }
     trip.table

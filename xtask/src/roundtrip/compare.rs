@@ -1,11 +1,19 @@
 //! Where two readings of one checkpoint differ, in words that name the value.
 
-use nnx_params::{Value, python_text};
+use nnx_params::{Nets, Value, python_text};
 
 use super::facts::{Content, Entry, Facts, Forward, TensorFacts, hex};
 
 /// How far an output may be from the float64 reference, or from another implementation's float32.
-pub(super) const TOLERANCE: f64 = 1e-6;
+///
+/// The norms of transformers enlarge what rounding did to small values: the library's own float32
+/// is 3e-6 from its float64 in random nets.
+fn tolerance(net: Option<Nets>) -> f64 {
+    match net {
+        Some(Nets::Transformer | Nets::Vit) => 1e-5,
+        _ => 1e-6,
+    }
+}
 
 /// What two readings must have in common beyond states, names, dtypes, shapes and bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,7 +29,7 @@ pub(super) enum Form {
 pub(super) enum Outputs {
     /// The same float32, bit for bit.
     Exact,
-    /// Within [`TOLERANCE`], against the float64 reference where there is one.
+    /// Within the tolerance of the net, against the float64 reference where there is one.
     Close,
 }
 
@@ -39,8 +47,9 @@ pub(super) fn compare(
         }
     }
     differences.extend(entry_differences(expected, found, form));
+    let tolerance = tolerance(expected.net());
     if let (Some(expected), Some(found)) = (&expected.forward, &found.forward) {
-        differences.extend(forward_difference(expected, found, outputs));
+        differences.extend(forward_difference(expected, found, outputs, tolerance));
     }
     differences
 }
@@ -214,7 +223,12 @@ fn element(dtype: &str, bytes: &[u8]) -> String {
     }
 }
 
-fn forward_difference(expected: &Forward, found: &Forward, outputs: Outputs) -> Option<String> {
+fn forward_difference(
+    expected: &Forward,
+    found: &Forward,
+    outputs: Outputs,
+    tolerance: f64,
+) -> Option<String> {
     let (left, right) = match (expected, found) {
         (Forward::Refused(_), Forward::Refused(_)) => return None,
         (Forward::Output { .. }, Forward::Refused(why)) => {
@@ -260,7 +274,7 @@ fn forward_difference(expected: &Forward, found: &Forward, outputs: Outputs) -> 
     }
     let equal = |a: f64, b: f64| match outputs {
         Outputs::Exact => a.to_bits() == b.to_bits(),
-        Outputs::Close => (a - b).abs() <= TOLERANCE || a.is_nan() && b.is_nan() || a == b,
+        Outputs::Close => (a - b).abs() <= tolerance || a.is_nan() && b.is_nan() || a == b,
     };
     let mut pairs = left.iter().zip(right).enumerate();
     let (at, (a, b)) = pairs.find(|(_, (a, b))| !equal(**a, **b))?;

@@ -1,7 +1,7 @@
 //! What a checkpoint holds, in one form whoever read it: the fixtures' side-cars, the real NNx or
 //! this workspace.
 
-use nnx_params::{Value, python_text};
+use nnx_params::{Nets, State, Value, python_text};
 use sha2::{Digest, Sha256};
 
 use super::json;
@@ -65,9 +65,15 @@ pub(super) enum Forward {
     Refused(String),
 }
 
-/// A batch of float32 values, row-major.
+/// What a net is given: its positional arguments.
 #[derive(Clone, Debug)]
-pub(super) struct Input {
+pub(super) struct Input(pub(super) Vec<Argument>);
+
+/// A tensor, row-major.
+#[derive(Clone, Debug)]
+pub(super) struct Argument {
+    /// `float32`, `int64` or `bool`.
+    pub(super) dtype: String,
     pub(super) shape: Vec<usize>,
     pub(super) data: Vec<f64>,
 }
@@ -161,6 +167,18 @@ impl Facts {
         })
     }
 
+    /// Which built-in net it is.
+    pub(super) fn net(&self) -> Option<Nets> {
+        let (_, state) = self
+            .states
+            .iter()
+            .find(|(name, _)| *name == "model_params")?;
+        json::text(&python_text::json_loads(state).ok()?, "net")
+            .ok()?
+            .parse()
+            .ok()
+    }
+
     /// The tensors, each with its name.
     pub(super) fn tensors(&self) -> impl Iterator<Item = (&str, &TensorFacts)> {
         self.entries
@@ -173,15 +191,20 @@ impl Facts {
 }
 
 impl Input {
-    /// The batch in a report or a side-car's `forward`.
+    /// The arguments in a report or a side-car's `forward`.
     ///
     /// # Errors
     /// When a key is missing or of a wrong type.
-    pub(super) fn from_value(value: &Value) -> Result<Self> {
-        Ok(Self {
-            shape: json::sizes(value, "shape")?,
-            data: json::numbers(value, "data")?,
-        })
+    pub(super) fn from_forward(forward: &Value) -> Result<Self> {
+        let argument = |value: &Value| {
+            Ok(Argument {
+                dtype: json::text(value, "dtype")?.into(),
+                shape: json::sizes(value, "shape")?,
+                data: json::numbers(value, "data")?,
+            })
+        };
+        let arguments = json::list(forward, "inputs")?.iter().map(argument);
+        arguments.collect::<Result<_>>().map(Self)
     }
 
     /// Three rows of values that float32 has exactly, for a file that comes without a batch.
@@ -190,10 +213,25 @@ impl Input {
             let sixteenths = u8::try_from((at * 7) % 48).unwrap_or_default();
             f64::from(sixteenths) / 16.0 - 1.5
         };
-        Self {
+        Self(vec![Argument {
+            dtype: "float32".into(),
             shape: vec![3, width],
             data: (0..3 * width).map(step).collect(),
-        }
+        }])
+    }
+
+    /// The arguments as Python reads them.
+    pub(super) fn to_value(&self) -> Value {
+        let argument = |argument: &Argument| {
+            let sizes = argument.shape.iter().map(|&size| Value::from(size));
+            let data = argument.data.iter().map(|&value| Value::Float(value));
+            Value::Map(State::from_iter([
+                ("dtype", Value::Str(argument.dtype.clone())),
+                ("shape", Value::List(sizes.collect())),
+                ("data", Value::List(data.collect())),
+            ]))
+        };
+        Value::List(self.0.iter().map(argument).collect())
     }
 }
 

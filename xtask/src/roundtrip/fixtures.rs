@@ -1,9 +1,9 @@
-//! The feed-forward checkpoints that the real library wrote.
+//! The checkpoints of built-in nets that the real library wrote.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use nnx_params::{Value, python_text};
+use nnx_params::{Nets, Value, python_text};
 
 use super::compare::Form;
 use super::facts::{Facts, Input};
@@ -44,11 +44,11 @@ pub(super) fn form(path: &Path) -> Form {
     }
 }
 
-/// Every fixture whose network is FEED_FWD, by release and name.
+/// Every fixture of a built-in network, by release and name.
 ///
 /// # Errors
 /// When a side-car cannot be read, or nothing is found at all.
-pub(super) fn feed_forward(fixtures: &Path) -> Result<Vec<Fixture>> {
+pub(super) fn built_in(fixtures: &Path) -> Result<Vec<Fixture>> {
     let mut found = Vec::new();
     for release in RELEASES {
         for (name, files) in files_of(fixtures, release)? {
@@ -60,7 +60,7 @@ pub(super) fn feed_forward(fixtures: &Path) -> Result<Vec<Fixture>> {
         }
     }
     match found.is_empty() {
-        true => Err(format!("no feed-forward fixture in {}", fixtures.display()).into()),
+        true => Err(format!("no fixture of a built-in network in {}", fixtures.display()).into()),
         false => Ok(found),
     }
 }
@@ -88,14 +88,15 @@ fn read_fixture(sidecar: &Path, files: Vec<File>) -> Result<Option<Fixture>> {
     let value = python_text::json_loads(&std::fs::read_to_string(sidecar)?)?;
     let model_params = json::optional(&value, "model_params_state");
     let net = model_params.and_then(|state| json::optional(state, "net"));
-    if net != Some(&Value::Str("feed_fwd".into())) {
+    let Some(Value::Str(net)) = net else {
         return Ok(None);
-    }
+    };
+    let net: Nets = net.parse()?;
     let input = match json::optional(&value, "forward") {
-        Some(forward) => match json::list(forward, "inputs")? {
-            [only] => Input::from_value(only)?,
-            inputs => return Err(format!("expected one input, found {}", inputs.len()).into()),
-        },
+        Some(forward) => Input::from_forward(forward)?,
+        None if net != Nets::FeedFwd => {
+            return Err(format!("a fixture of `{net}` needs an input").into());
+        }
         None => Input::plain(json::size(
             json::field(&value, "net_params_state")?,
             "input_dim",

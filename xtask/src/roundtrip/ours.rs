@@ -12,7 +12,7 @@ use nnx_params::{
 };
 
 use super::compare::Form;
-use super::facts::{Content, Entry, Facts, Forward, Input, Layout, TensorFacts, sha256};
+use super::facts::{Argument, Content, Entry, Facts, Forward, Input, Layout, TensorFacts, sha256};
 use crate::Result;
 
 /// Opens a file and asks the model in it.
@@ -138,13 +138,25 @@ fn forward(checkpoint: &NNCheckpoint, input: &Input) -> Forward {
 /// # Errors
 /// When the forward pass fails.
 pub(super) fn answer(model: &NNModel, input: &Input) -> Result<Forward> {
-    let batch = CandleTensor::from_slice(&input.data, &*input.shape, &Device::Cpu)?;
-    let output = model.forward(&batch.to_dtype(DType::F32)?)?;
+    let arguments: Vec<CandleTensor> = input.0.iter().map(argument).collect::<Result<_>>()?;
+    let output = model.forward(&arguments)?;
     Ok(Forward::Output {
         shape: output.dims().into(),
         data: output.to_dtype(DType::F64)?.flatten_all()?.to_vec1()?,
         reference: None,
     })
+}
+
+fn argument(argument: &Argument) -> Result<CandleTensor> {
+    let dtype = match &*argument.dtype {
+        "float32" => DType::F32,
+        "int64" => DType::I64,
+        // candle has no bool.
+        "bool" => DType::U8,
+        other => return Err(format!("an input of dtype `{other}` is not read here").into()),
+    };
+    let tensor = CandleTensor::from_slice(&argument.data, &*argument.shape, &Device::Cpu)?;
+    Ok(tensor.to_dtype(dtype)?)
 }
 
 /// What [`NNCheckpoint::to_file`] calls a form, and the suffix that NNx users give it.

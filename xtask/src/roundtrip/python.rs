@@ -73,15 +73,13 @@ impl<'a> Python<'a> {
         let report = self.run(&["write".as_ref(), &folder, seed.to_string().as_ref()])?;
         let written = |entry: &Value| {
             let found = Facts::from_report(entry)?;
-            let input =
-                json::field(entry, "forward").and_then(|forward| json::field(forward, "input"))?;
+            let input = Input::from_forward(json::field(entry, "asked")?)?;
             let path = PathBuf::from(json::text(entry, "file")?);
             let name = path
                 .file_name()
                 .unwrap_or_default()
                 .to_string_lossy()
                 .into_owned();
-            let input = Input::from_value(input)?;
             Ok((Question { name, path, input }, found))
         };
         report.iter().map(written).collect()
@@ -113,18 +111,10 @@ impl<'a> Python<'a> {
 
 impl Question {
     fn to_value(&self) -> Value {
-        let sizes = self.input.shape.iter().map(|&size| Value::from(size));
-        let data = self.input.data.iter().map(|&value| Value::Float(value));
-        let input: State = [
-            ("shape", Value::List(sizes.collect())),
-            ("data", Value::List(data.collect())),
-        ]
-        .into_iter()
-        .collect();
         let question: State = [
             ("name", Value::Str(self.name.clone())),
             ("file", Value::Str(self.path.to_string_lossy().into_owned())),
-            ("input", Value::Map(input)),
+            ("inputs", self.input.to_value()),
         ]
         .into_iter()
         .collect();
