@@ -11,6 +11,8 @@ use nnx_params::{
 };
 use nnx_tests::{Json, LIBRARY_VERSIONS, fixtures_dir};
 
+use crate::tensors::{assert_tensor, tensor, tensor_of};
+
 const TOLERANCE: f64 = 1e-6;
 
 /// Compares what Python's `state()` gave with ours: numbers within the tolerance, all else equal.
@@ -30,48 +32,6 @@ fn assert_state(at: &str, found: &State, expected: &State) {
             }
             (found, expected) => assert_eq!(found, expected, "{at}: {key}"),
         }
-    }
-}
-
-/// A tensor of a fixture.
-fn tensor(json: &Json) -> Tensor {
-    let dtype = json.get("dtype");
-    let shape: Vec<usize> = json.get("shape").items().iter().map(Json::size).collect();
-    tensor_of(dtype.text(), shape, &json.get("data").items())
-}
-
-fn tensor_of(dtype: &str, shape: Vec<usize>, items: &[Json]) -> Tensor {
-    let floats = items.iter().map(Json::float);
-    match dtype {
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "the numbers were float32 when printed"
-        )]
-        "float32" => Tensor::from_vec(floats.map(|x| x as f32).collect(), shape, &Device::Cpu),
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "the numbers are small integers"
-        )]
-        "int64" => Tensor::from_vec(floats.map(|x| x as i64).collect(), shape, &Device::Cpu),
-        other => panic!("a tensor of dtype {other}"),
-    }
-    .expect("a tensor")
-}
-
-#[track_caller]
-fn assert_tensor(at: &str, found: &Tensor, expected: &Json) {
-    let expected = tensor(expected);
-    assert_eq!(found.dims(), expected.dims(), "{at}");
-    assert_eq!(found.dtype(), expected.dtype(), "{at}");
-    let values = |tensor: &Tensor| -> Vec<f64> {
-        let flat = tensor.flatten_all().unwrap();
-        flat.to_dtype(DType::F64).unwrap().to_vec1().unwrap()
-    };
-    for (found, expected) in values(found).into_iter().zip(values(&expected)) {
-        assert!(
-            (found - expected).abs() <= TOLERANCE,
-            "{at}: {found} is not {expected}"
-        );
     }
 }
 
@@ -272,7 +232,7 @@ fn every_net_and_task_is_evaluated_as_the_real_library_does() {
             }
         }
         let classes = model.predict(&inputs).unwrap().classes;
-        assert_tensor(at, &classes, &case.get("classes"));
+        assert_tensor(at, &classes, &case.get("classes"), TOLERANCE);
         count("predictions");
         let spec = case.find("spec").map(|spec| spec_of(&spec));
         let result = model.predict_proba(&inputs, spec.as_ref());
@@ -284,12 +244,12 @@ fn every_net_and_task_is_evaluated_as_the_real_library_does() {
             probabilities if case.find("decoded").is_some() => {
                 let result = result.unwrap_or_else(|error| panic!("{at}: {error}"));
                 match (&result.probabilities, probabilities) {
-                    (Some(found), Some(expected)) => assert_tensor(at, found, &expected),
+                    (Some(found), Some(expected)) => assert_tensor(at, found, &expected, TOLERANCE),
                     (found, expected) => {
                         assert_eq!(found.is_some(), expected.is_some(), "{at}");
                     }
                 }
-                assert_tensor(at, &result.decoded, &case.get("decoded"));
+                assert_tensor(at, &result.decoded, &case.get("decoded"), TOLERANCE);
                 count("probabilities");
             }
             _ => assert!(result.is_err(), "{at}: neither a spec nor a task"),

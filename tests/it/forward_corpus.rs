@@ -3,11 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use candle_core::{Device, Tensor};
+use candle_core::Tensor;
 use nnx_checkpoint::{Dtype, Modules, NNCheckpoint};
 use nnx_net::{ErrorKind, NNModel};
 use nnx_params::{Devices, Nets};
 use nnx_tests::{Fixture, Json};
+
+use crate::tensors::tensor;
 
 /// The largest absolute difference from the float64 net that is accepted.
 fn tolerance(net: Nets) -> f64 {
@@ -46,32 +48,6 @@ fn is_replayed(checkpoint: &NNCheckpoint) -> bool {
         .all(|transform| known(transform.name()))
 }
 
-/// A tensor of a side-car.
-fn input(json: &Json) -> Tensor {
-    let data = json.get("data");
-    let shape: Vec<usize> = json.get("shape").items().iter().map(Json::size).collect();
-    let items = data.items();
-    match json.get("dtype").text() {
-        "float32" => {
-            #[expect(
-                clippy::cast_possible_truncation,
-                reason = "the inputs were float32 when printed"
-            )]
-            let data: Vec<f32> = items.iter().map(|x| x.float() as f32).collect();
-            Tensor::from_vec(data, shape, &Device::Cpu)
-        }
-        "int64" => {
-            let data: Vec<i64> = items
-                .iter()
-                .map(|x| i64::try_from(x.size()).expect("an int64"))
-                .collect();
-            Tensor::from_vec(data, shape, &Device::Cpu)
-        }
-        other => panic!("an input of dtype {other}"),
-    }
-    .expect("an input")
-}
-
 #[test]
 fn outputs_are_those_of_the_real_library() {
     let (mut worst, mut judged) = (BTreeMap::<&str, (usize, f64)>::new(), 0);
@@ -80,7 +56,7 @@ fn outputs_are_those_of_the_real_library() {
             continue;
         };
         judged += 1;
-        let inputs: Vec<Tensor> = forward.get("inputs").items().iter().map(input).collect();
+        let inputs: Vec<Tensor> = forward.get("inputs").items().iter().map(tensor).collect();
         let output = forward.get("output");
         let shape: Vec<usize> = output.get("shape").items().iter().map(Json::size).collect();
         let reference = forward.get("output_f64").items();

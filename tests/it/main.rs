@@ -17,11 +17,13 @@ mod damaged_checkpoints;
 mod docs;
 mod evaluation;
 mod forward_corpus;
+mod forward_fresh;
 mod fresh_weights;
 #[cfg(target_os = "linux")]
 mod opening;
 mod params;
 mod reader;
 mod sniff;
+mod tensors;
 mod torch_bytes;
 mod torch_corpus;
