@@ -2,8 +2,10 @@
 
 mod build;
 mod forward;
+mod inputs;
 mod loading;
 mod predict;
+mod state_dicts;
 mod weights;
 
 use nnx_params::{Activations, NNEvaluationDataPoint, NNParams, Nets};

@@ -72,6 +72,8 @@ impl Transformer {
         } else {
             Linear::without_bias("lm_head", width, vocab_size, &mut builder)?
         };
+        // The size of a head is believed once the parameters have been found to have it.
+        let parameters = builder.finish()?;
         Ok(Self {
             vocab_size,
             max_seq_len: params.max_seq_len(),
@@ -80,7 +82,7 @@ impl Transformer {
             blocks,
             norm,
             head,
-            parameters: builder.finish()?,
+            parameters,
         })
     }
 
