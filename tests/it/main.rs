@@ -19,6 +19,7 @@ mod evaluation;
 mod forward_corpus;
 mod forward_fresh;
 mod fresh_weights;
+mod generation;
 #[cfg(target_os = "linux")]
 mod opening;
 mod params;

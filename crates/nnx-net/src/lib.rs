@@ -5,6 +5,8 @@ mod batch;
 mod device;
 mod dropout;
 mod error;
+#[cfg(feature = "generate")]
+mod generate;
 mod init;
 mod linear;
 mod loss;
@@ -21,6 +23,8 @@ mod widen;
 pub use activation::activate;
 pub use batch::Batch;
 pub use error::{Error, ErrorKind, Result, ShapeMismatch, StateDictMismatch};
+#[cfg(feature = "generate")]
+pub use generate::{Generation, GenerativeNNModel, Tokenizer};
 pub use loss::{IGNORE_INDEX, LossTerms, NllInput, loss_terms};
 pub use model::{Evaluation, NNModel};
 pub use net::{Inputs, KeyValueCache, Mode, Net};

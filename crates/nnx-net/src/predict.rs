@@ -129,7 +129,8 @@ pub(crate) fn largest(logits: &Tensor, axis: usize) -> Result<Tensor> {
     Ok(Tensor::from_vec(indices, shape, &Device::Cpu)?)
 }
 
-fn first_largest(row: &[f32]) -> i64 {
+/// The index of the largest number: the first of equal ones, and NaN above all.
+pub(crate) fn first_largest(row: &[f32]) -> i64 {
     let (mut index, mut best) = (0, f32::NEG_INFINITY);
     for (i, &value) in (0_i64..).zip(row) {
         if value.is_nan() {
