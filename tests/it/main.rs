@@ -16,6 +16,7 @@ mod damaged;
 mod damaged_checkpoints;
 mod docs;
 mod evaluation;
+mod export;
 mod forward_corpus;
 mod forward_fresh;
 mod fresh_weights;

@@ -7,6 +7,7 @@ mod dropout;
 mod error;
 #[cfg(feature = "generate")]
 mod generate;
+mod glob;
 mod init;
 mod linear;
 mod loss;
@@ -26,8 +27,8 @@ pub use error::{Error, ErrorKind, Result, ShapeMismatch, StateDictMismatch};
 #[cfg(feature = "generate")]
 pub use generate::{Generation, GenerativeNNModel, Tokenizer};
 pub use loss::{IGNORE_INDEX, LossTerms, NllInput, loss_terms};
-pub use model::{Evaluation, NNModel};
-pub use net::{Inputs, KeyValueCache, Mode, Net};
+pub use model::{Evaluation, NNModel, Summary, SummaryLayer};
+pub use net::{Inputs, KeyValueCache, Mode, Net, Trace};
 pub use parameters::Parameters;
 pub use predict::Prediction;
 pub use probability::{PredictionResult, ProbabilitySpec};

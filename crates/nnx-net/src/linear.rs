@@ -11,7 +11,13 @@ use crate::recipe::Change;
 
 /// A layer that maps `inputs` numbers a row to `outputs`.
 #[derive(Clone, Debug)]
-pub(crate) enum Linear {
+pub(crate) struct Linear {
+    path: String,
+    kind: Kind,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
     /// `y = x · Wᵀ + b`, PyTorch's `nn.Linear`.
     Full(Affine),
     /// `y = x · Wᵀ + b + (alpha / rank) · (x · Aᵀ) · Bᵀ`, NNx's `LoRALinear`.
@@ -109,8 +115,8 @@ impl Linear {
             inputs, outputs, ..
         } = plan;
         builder.module(path);
-        match builder.change(path) {
-            None => Affine::new(path, plan, builder).map(Self::Full),
+        let kind = match builder.change(path) {
+            None => Kind::Full(Affine::new(path, plan, builder)?),
             Some(Change::Lora {
                 rank,
                 alpha,
@@ -127,13 +133,13 @@ impl Linear {
                 builder.module(&base);
                 let base = Affine::new(&base, plan, builder)?;
                 builder.module(format!("{path}.lora_dropout"));
-                Ok(Self::Lora(Lora {
+                Kind::Lora(Lora {
                     a,
                     b,
                     base,
                     scaling: scaling(alpha, rank),
                     dropout,
-                }))
+                })
             }
             Some(Change::LowRank { rank }) => {
                 if rank > inputs.min(outputs) {
@@ -152,12 +158,16 @@ impl Linear {
                     tied: None,
                     ..plan
                 };
-                Ok(Self::LowRank {
+                Kind::LowRank {
                     down,
                     up: Affine::new(&up, plan, builder)?,
-                })
+                }
             }
-        }
+        };
+        Ok(Self {
+            path: path.to_owned(),
+            kind,
+        })
     }
 
     /// Applies the layer along the last axis.
@@ -165,6 +175,17 @@ impl Linear {
     /// # Errors
     /// When candle fails.
     pub(crate) fn forward(&self, xs: &Tensor, mode: &mut Mode<'_>) -> Result<Tensor> {
+        let ys = self.apply(xs, mode)?;
+        let class = match self.kind {
+            Kind::Full(_) => "Linear",
+            Kind::Lora(_) => "LoRALinear",
+            Kind::LowRank { .. } => "Sequential",
+        };
+        mode.note(mode.noted(), &self.path, class, &ys);
+        Ok(ys)
+    }
+
+    fn apply(&self, xs: &Tensor, mode: &mut Mode<'_>) -> Result<Tensor> {
         let [outer @ .., inputs] = xs.dims() else {
             return self.rows(xs, mode);
         };
@@ -184,9 +205,9 @@ impl Linear {
 
     /// Applies the layer to each row of a matrix.
     fn rows(&self, rows: &Tensor, mode: &mut Mode<'_>) -> Result<Tensor> {
-        match self {
-            Self::Full(affine) => affine.forward(rows, mode),
-            Self::Lora(Lora {
+        match &self.kind {
+            Kind::Full(affine) => affine.forward(rows, mode),
+            Kind::Lora(Lora {
                 a,
                 b,
                 base,
@@ -199,7 +220,7 @@ impl Linear {
                     .matmul(&mode.value(b).t()?)?;
                 Ok((full + (thin * *scaling)?)?)
             }
-            Self::LowRank { down, up } => up.forward(&rows.matmul(&mode.value(down).t()?)?, mode),
+            Kind::LowRank { down, up } => up.forward(&rows.matmul(&mode.value(down).t()?)?, mode),
         }
     }
 }

@@ -1,15 +1,20 @@
 //! A net with the configuration that made it.
 
 mod evaluate;
+mod export;
+mod freeze;
+mod summary;
 
 use std::sync::{Mutex, PoisonError};
 
 use candle_core::{Device, Tensor};
 pub use evaluate::Evaluation;
+use freeze::Frozen;
 use nnx_checkpoint::{Modules, NNCheckpoint, StateDict, StateValue};
 use nnx_params::{
     Devices, NNCheckpointTransform, NNIterationDataPoint, NNModelParams, NetParams, TaskKind,
 };
+pub use summary::{Summary, SummaryLayer};
 
 use crate::device;
 use crate::error::{Error, Result, StateDictMismatch};
@@ -55,6 +60,7 @@ pub struct NNModel {
     net: Box<dyn Net>,
     decoding: Decoding,
     precision: Precision,
+    frozen: Frozen,
     training: bool,
     generator: Mutex<Generator>,
 }
@@ -67,10 +73,26 @@ impl NNModel {
     /// When the configurations do not belong together, the net is not one of this version, or the
     /// device cannot be used.
     pub fn new(net_params: NetParams, params: NNModelParams, seed: u64) -> Result<Self> {
+        Self::with_transforms(net_params, params, &[], seed)
+    }
+
+    /// A fresh model whose layers were changed by transforms, as if those had been recorded. Its
+    /// weights follow from the seed, but are not those that Python draws for a changed net.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new), and when a transform is unknown or does not fit the net.
+    pub fn with_transforms(
+        net_params: NetParams,
+        params: NNModelParams,
+        transforms: &[NNCheckpointTransform],
+        seed: u64,
+    ) -> Result<Self> {
         let device = device::open(params.device())?;
         let mut generator = Generator::new(seed);
-        let builder = Builder::random(&mut generator, &device);
+        let recipe = Recipe::from_transforms(transforms)?;
+        let builder = Builder::random(&mut generator, &device).with_recipe(recipe);
         let mut model = Self::assemble(net_params, params, device.clone(), builder)?;
+        model.transforms = transforms.to_vec();
         model.generator = Mutex::new(generator);
         Ok(model)
     }
@@ -147,10 +169,14 @@ impl NNModel {
     ) -> Result<Self> {
         let kind = net::kind(params.net())?;
         let outputs = net_params.base().output_dim();
+        let decoding = Decoding::of(kind, params.loss(), params.task(), outputs)?;
+        let precision = Precision::of(params.precision(), params.device())?;
+        let net = net::build(kind, &net_params, builder)?;
         Ok(Self {
-            decoding: Decoding::of(kind, params.loss(), params.task(), outputs)?,
-            precision: Precision::of(params.precision(), params.device())?,
-            net: net::build(kind, &net_params, builder)?,
+            decoding,
+            precision,
+            frozen: Frozen::by_recipe(net.parameters()),
+            net,
             net_params,
             params,
             transforms: Vec::new(),

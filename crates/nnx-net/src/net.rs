@@ -11,6 +11,7 @@ mod graph_sage;
 mod hidden;
 mod input;
 mod mlp;
+mod mode;
 mod rms_norm;
 mod swiglu;
 mod transformer;
@@ -18,7 +19,7 @@ mod vit;
 
 use std::fmt::Debug;
 
-use candle_core::{Tensor, Var};
+use candle_core::Tensor;
 use nnx_params::{
     NNConvParams, NNMoEParams, NNParams, NNTransformerParams, NNViTParams, NetDescriptor,
     NetParams, Nets,
@@ -26,7 +27,6 @@ use nnx_params::{
 
 use crate::error::{Error, Result};
 use crate::parameters::{Builder, Parameters};
-use crate::rng::Generator;
 use conv::Conv;
 use feed_fwd::FeedFwd;
 use feed_fwd_moe::FeedFwdMoE;
@@ -35,6 +35,7 @@ use graph_conv::GraphConv;
 use graph_sage::GraphSage;
 pub use input::Inputs;
 pub(crate) use input::dtype_name;
+pub use mode::{Mode, Trace};
 pub use transformer::KeyValueCache;
 use transformer::Transformer;
 use vit::Vit;
@@ -81,26 +82,6 @@ pub trait Net: Debug + Send + Sync {
             self.kind(),
             Nets::Transformer
         )))
-    }
-}
-
-/// What a forward pass is for.
-#[derive(Debug)]
-pub enum Mode<'a> {
-    /// Using the net: no dropout, and no gradients of the parameters are recorded.
-    Eval,
-    /// Training it: dropout draws from this generator, and gradients of the parameters can be
-    /// computed.
-    Train(&'a mut Generator),
-}
-
-impl Mode<'_> {
-    /// The value of a parameter, tied to it only where gradients are wanted.
-    pub(crate) fn value(&self, parameter: &Var) -> Tensor {
-        match self {
-            Self::Eval => parameter.as_detached_tensor(),
-            Self::Train(_) => parameter.as_tensor().clone(),
-        }
     }
 }
 

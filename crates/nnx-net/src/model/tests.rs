@@ -2,6 +2,7 @@
 
 mod build;
 mod forward;
+mod freezing;
 mod inputs;
 mod loading;
 mod predict;

@@ -90,10 +90,11 @@ impl Attention {
         if let Some(mask) = mask {
             scores = scores.broadcast_add(mask)?;
         }
-        let weights = match mode {
+        let weights = if mode.is_training() {
+            activate(Activations::Softmax, &scores)?
+        } else {
             // One pass, which has no gradient.
-            Mode::Eval => candle_nn::ops::softmax_last_dim(&scores)?,
-            Mode::Train(_) => activate(Activations::Softmax, &scores)?,
+            candle_nn::ops::softmax_last_dim(&scores)?
         };
         let weights = dropout(&weights, self.dropout_prob, mode)?;
         let ys = weights.matmul(&heads.values)?.transpose(1, 2)?;

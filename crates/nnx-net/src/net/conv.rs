@@ -101,11 +101,13 @@ impl Net for Conv {
         let rows = rows(Nets::Conv, params.base().input_dim(), inputs)?;
         let (count, side) = (rows.dim(0)?, params.image_side());
         let mut xs = rows.reshape((count, params.in_channels(), side, side))?;
-        for block in &self.convs {
+        for (j, block) in self.convs.iter().enumerate() {
             let weight = mode.value(&block.weight);
             let bias = mode.value(&block.bias).reshape((1, (), 1, 1))?;
             xs = xs.conv2d(&weight, params.padding(), params.stride(), 1, 1)?;
-            xs = activate(self.activation, &xs.broadcast_add(&bias)?)?;
+            xs = xs.broadcast_add(&bias)?;
+            mode.note(mode.noted(), &format!("convs.{j}"), "Conv2d", &xs);
+            xs = activate(self.activation, &xs)?;
             xs = max_pool(&xs, params.pool_size())?;
         }
         self.fcs.forward(&xs.flatten_from(1)?, mode)

@@ -82,8 +82,10 @@ impl Net for FeedFwdMoE {
     ) -> Result<(Tensor, Vec<Tensor>)> {
         let mut xs = rows(Nets::FeedFwdMoe, self.input_dim, inputs)?;
         let mut balances = Vec::new();
-        for (experts, hidden) in &self.hidden {
+        for (i, (experts, hidden)) in self.hidden.iter().enumerate() {
+            let since = mode.noted();
             let (ys, balance) = experts.forward(&xs, mode)?;
+            mode.note(since, &format!("layers.{i}"), "MoELinear", &ys);
             xs = hidden.forward(&ys, mode)?;
             balances.push(balance);
         }

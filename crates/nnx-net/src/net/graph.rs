@@ -160,6 +160,9 @@ pub(super) trait Layer {
     /// # Errors
     /// When candle fails.
     fn forward(&self, nodes: &Tensor, edges: &Edges, mode: &mut Mode<'_>) -> Result<Tensor>;
+
+    /// The Python class.
+    const CLASS: &'static str;
 }
 
 /// Layers on a graph, activation and dropout behind all but the last.
@@ -208,9 +211,14 @@ impl<L: Layer> Stack<L> {
         let Graph { nodes, edges } = Graph::of(net, self.input_dim, inputs)?;
         let edges = prepare(edges);
         let mut xs = nodes;
-        for (layer, hidden) in &self.hidden {
-            xs = hidden.forward(&layer.forward(&xs, &edges, mode)?, mode)?;
+        for (i, (layer, hidden)) in self.hidden.iter().enumerate() {
+            xs = layer.forward(&xs, &edges, mode)?;
+            mode.note(mode.noted(), &format!("layers.{i}"), L::CLASS, &xs);
+            xs = hidden.forward(&xs, mode)?;
         }
-        self.output.forward(&xs, &edges, mode)
+        let ys = self.output.forward(&xs, &edges, mode)?;
+        let path = format!("layers.{}", self.hidden.len());
+        mode.note(mode.noted(), &path, L::CLASS, &ys);
+        Ok(ys)
     }
 }

@@ -109,6 +109,8 @@ impl Net for GraphAtt {
 }
 
 impl Layer for Attention {
+    const CLASS: &'static str = "GATConv";
+
     fn forward(&self, nodes: &Tensor, edges: &Edges, mode: &mut Mode<'_>) -> Result<Tensor> {
         let count = nodes.dim(0)?;
         let xs = nodes.matmul(&mode.value(&self.weight).t()?)?.reshape((

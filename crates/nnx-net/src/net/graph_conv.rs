@@ -72,6 +72,8 @@ impl Net for GraphConv {
 }
 
 impl Layer for Convolution {
+    const CLASS: &'static str = "GCNConv";
+
     fn forward(&self, nodes: &Tensor, edges: &Edges, mode: &mut Mode<'_>) -> Result<Tensor> {
         let roots: Vec<f32> = edges.incoming().iter().map(|d| 1.0 / d.sqrt()).collect();
         let weights: Vec<f32> = edges

@@ -75,6 +75,8 @@ impl Net for GraphSage {
 }
 
 impl Layer for Sage {
+    const CLASS: &'static str = "SAGEConv";
+
     fn forward(&self, nodes: &Tensor, edges: &Edges, mode: &mut Mode<'_>) -> Result<Tensor> {
         let counts: Vec<f32> = edges
             .incoming()

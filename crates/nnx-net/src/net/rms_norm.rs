@@ -10,6 +10,7 @@ use crate::parameters::Builder;
 /// `x / sqrt(mean(x²) + 1e-6) · w` along the last axis.
 #[derive(Debug)]
 pub(super) struct RmsNorm {
+    path: String,
     weight: Var,
 }
 
@@ -21,14 +22,23 @@ impl RmsNorm {
     pub(super) fn new(path: &str, width: usize, builder: &mut Builder<'_>) -> Result<Self> {
         builder.module(path);
         let weight = builder.parameter(format!("{path}.weight"), &[width], Init::Constant(1.0))?;
-        Ok(Self { weight })
+        Ok(Self {
+            path: path.to_owned(),
+            weight,
+        })
     }
 
     /// # Errors
     /// When candle fails.
-    pub(super) fn forward(&self, xs: &Tensor, mode: &Mode<'_>) -> Result<Tensor> {
+    pub(super) fn forward(&self, xs: &Tensor, mode: &mut Mode<'_>) -> Result<Tensor> {
+        let ys = self.apply(xs, mode)?;
+        mode.note(mode.noted(), &self.path, "RMSNorm", &ys);
+        Ok(ys)
+    }
+
+    fn apply(&self, xs: &Tensor, mode: &Mode<'_>) -> Result<Tensor> {
         let weight = mode.value(&self.weight);
-        if let Mode::Eval = mode {
+        if !mode.is_training() {
             // One pass, which has no gradient.
             return Ok(candle_nn::ops::rms_norm(&xs.contiguous()?, &weight, EPS)?);
         }

@@ -87,7 +87,7 @@ impl Transformer {
     }
 
     /// The embeddings of token ids `[N, T]`, of which `past` have gone before.
-    fn embed(&self, inputs: &[Tensor], past: usize, mode: &Mode<'_>) -> Result<Tensor> {
+    fn embed(&self, inputs: &[Tensor], past: usize, mode: &mut Mode<'_>) -> Result<Tensor> {
         let net = Nets::Transformer;
         let expected = || {
             let most = self.max_seq_len;
@@ -123,7 +123,9 @@ impl Transformer {
             ));
         }
         let rows = mode.value(&self.embedding).index_select(&ids, 0)?;
-        Ok(rows.reshape((count, length, ()))?)
+        let xs = rows.reshape((count, length, ()))?;
+        mode.note(mode.noted(), "tok_embed", "Embedding", &xs);
+        Ok(xs)
     }
 
     /// The logits of embedded tokens.

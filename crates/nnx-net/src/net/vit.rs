@@ -85,7 +85,7 @@ impl Vit {
     }
 
     /// The patches of images `[N, C, S, S]` as tokens `[N, patches, d]`.
-    fn patches(&self, images: &Tensor, mode: &Mode<'_>) -> Result<Tensor> {
+    fn patches(&self, images: &Tensor, mode: &mut Mode<'_>) -> Result<Tensor> {
         let params = &self.params;
         let (size, patch, channels) = (
             params.image_size(),
@@ -108,7 +108,9 @@ impl Vit {
         let weight = mode.value(&self.patches).flatten_from(1)?;
         let tokens = rows.matmul(&weight.t()?)?;
         let tokens = tokens.broadcast_add(&mode.value(&self.patch_bias))?;
-        Ok(tokens.reshape((count, side * side, params.d_model()))?)
+        let tokens = tokens.reshape((count, side * side, params.d_model()))?;
+        mode.note(mode.noted(), "patch_embed", "Conv2d", &tokens);
+        Ok(tokens)
     }
 
     fn expected(&self) -> String {

@@ -64,10 +64,11 @@ impl Rotation {
     /// # Errors
     /// When candle fails.
     pub(super) fn apply(&self, xs: &Tensor, mode: &Mode<'_>) -> Result<Tensor> {
-        Ok(match mode {
+        Ok(if mode.is_training() {
+            candle_nn::rotary_emb::rope_i_slow(xs, &self.cos, &self.sin)?
+        } else {
             // One pass, which has no gradient.
-            Mode::Eval => candle_nn::rotary_emb::rope_i(xs, &self.cos, &self.sin)?,
-            Mode::Train(_) => candle_nn::rotary_emb::rope_i_slow(xs, &self.cos, &self.sin)?,
+            candle_nn::rotary_emb::rope_i(xs, &self.cos, &self.sin)?
         })
     }
 }
