@@ -19,6 +19,7 @@ mod evaluation;
 mod export;
 mod forward_corpus;
 mod forward_fresh;
+mod forward_transforms;
 mod fresh_weights;
 mod generation;
 #[cfg(target_os = "linux")]
