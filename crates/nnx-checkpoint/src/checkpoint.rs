@@ -10,6 +10,7 @@ mod plain;
 mod slots;
 
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -246,6 +247,22 @@ impl NNCheckpoint {
             }
         }
         .map_err(|error| error.in_path(path))
+    }
+
+    /// Writes the bytes of a checkpoint file, for those who must see them on their way, as who
+    /// computes a digest does; [`to_file`](Self::to_file) is safer where that is not needed.
+    ///
+    /// # Errors
+    /// As for [`to_file`](Self::to_file). Where the form cannot hold the checkpoint, nothing has
+    /// been written.
+    pub fn write_to(&self, out: &mut dyn Write, format: CheckpointFormat) -> Result<()> {
+        match format {
+            CheckpointFormat::Pickle => encode::object(self)?.write_to(out, Self::ARCHIVE_ROOT),
+            CheckpointFormat::SafeTensors => {
+                let (tensors, metadata) = metadata::parts(self)?;
+                crate::safetensors::write(out, &tensors, Some(&metadata))
+            }
+        }
     }
 }
 
