@@ -26,6 +26,7 @@ mod generation;
 mod opening;
 mod params;
 mod reader;
+mod run;
 mod sniff;
 mod tensors;
 mod torch_bytes;

@@ -9,6 +9,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("nnx-params", &[]),
     ("nnx-checkpoint", &["nnx-params"]),
     ("nnx-net", &["nnx-params", "nnx-checkpoint"]),
+    ("nnx-run", &["nnx-params", "nnx-checkpoint"]),
     ("nnx-cli", &["nnx-params", "nnx-checkpoint"]),
 ];
 
@@ -67,6 +68,7 @@ mod tests {
                 ("nnx-params", vec![]),
                 ("nnx-checkpoint", vec!["nnx-params"]),
                 ("nnx-net", vec!["nnx-checkpoint", "nnx-params"]),
+                ("nnx-run", vec!["nnx-checkpoint", "nnx-params"]),
                 ("nnx-cli", vec!["nnx-checkpoint", "nnx-params"]),
             ],
             &[],

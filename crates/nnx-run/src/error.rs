@@ -1,0 +1,224 @@
+//! The crate's one error: what went wrong with a run, and in which file.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The result of every fallible call in this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// The most characters of a text from a file that a message shows.
+const MAX_SHOWN_CHARS: usize = 120;
+
+/// What went wrong and in which file: one word wide, so that results stay small.
+#[derive(Debug)]
+pub struct Error(Box<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    kind: ErrorKind,
+    path: Option<PathBuf>,
+}
+
+/// The causes that a caller handles differently.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// There is no run of that id; nothing was created.
+    #[error("there is no run `{id}`")]
+    NoSuchRun {
+        /// The id.
+        id: String,
+    },
+    /// The run exists already and is not to be overwritten.
+    #[error(
+        "run `{id}` exists already; overwrite it, or give it another salt or data id to keep both"
+    )]
+    RunExists {
+        /// The id.
+        id: String,
+    },
+    /// A text that cannot be the tag of a checkpoint.
+    #[error(
+        "expected a checkpoint tag of letters, digits, `.`, `_` and `-` that starts with a letter \
+         or digit, found `{tag}`"
+    )]
+    Tag {
+        /// The text, shortened.
+        tag: String,
+    },
+    /// A file contradicts the format that it must have.
+    #[error("{what}")]
+    Malformed {
+        /// What was expected and what was found.
+        what: String,
+    },
+    /// A file may be sound, but this version does not read or write it.
+    #[error("{what}")]
+    Unsupported {
+        /// What is not supported.
+        what: String,
+    },
+    /// A bound of this crate was reached.
+    #[error("expected at most {allowed} {what}, found more")]
+    Limit {
+        /// What is counted, in the plural.
+        what: &'static str,
+        /// How many are allowed.
+        allowed: u64,
+    },
+    /// The files of a checkpoint do not belong together: one is missing, changed or of another
+    /// save. (`ResumePointError` in Python.)
+    #[error("{what}")]
+    ResumePoint {
+        /// Which file is at fault, and why.
+        what: String,
+    },
+    /// The training state beside a checkpoint is not the checkpoint's, or cannot be used.
+    #[error("{what}")]
+    TrainingState {
+        /// What is wrong with it.
+        what: String,
+    },
+    /// A configuration is not a valid one.
+    #[error(transparent)]
+    Params(nnx_params::Error),
+    /// A checkpoint file cannot be read or written.
+    #[error(transparent)]
+    Checkpoint(nnx_checkpoint::Error),
+    /// The operating system refused.
+    #[error(transparent)]
+    Io(io::Error),
+}
+
+impl ErrorKind {
+    /// The kind's name in `snake_case`, which stays the same from version to version: for scripts.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::NoSuchRun { .. } => "no_such_run",
+            Self::RunExists { .. } => "run_exists",
+            Self::Tag { .. } => "invalid_tag",
+            Self::Malformed { .. } => "malformed",
+            Self::Unsupported { .. } => "unsupported",
+            Self::Limit { .. } => "limit_exceeded",
+            Self::ResumePoint { .. } => "resume_point",
+            Self::TrainingState { .. } => "training_state",
+            Self::Params(_) => "invalid_configuration",
+            Self::Checkpoint(error) => error.kind().name(),
+            Self::Io(_) => "io",
+        }
+    }
+}
+
+impl Error {
+    /// The cause.
+    pub fn kind(&self) -> &ErrorKind {
+        &self.0.kind
+    }
+
+    /// The cause, owned.
+    pub fn into_kind(self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The file or folder at fault, where one is known.
+    pub fn path(&self) -> Option<&Path> {
+        self.0.path.as_deref()
+    }
+
+    #[cold]
+    pub(crate) fn new(kind: ErrorKind) -> Self {
+        Self(Box::new(Inner { kind, path: None }))
+    }
+
+    /// A file that contradicts its format.
+    #[cold]
+    pub(crate) fn malformed(what: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Malformed { what: what.into() })
+    }
+
+    /// Something this version does not read or write.
+    #[cold]
+    pub(crate) fn unsupported(what: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Unsupported { what: what.into() })
+    }
+
+    /// A bound reached.
+    #[cold]
+    pub(crate) fn limit(what: &'static str, allowed: u64) -> Self {
+        Self::new(ErrorKind::Limit { what, allowed })
+    }
+
+    /// Files that do not belong together.
+    #[cold]
+    pub(crate) fn resume_point(what: impl Into<String>) -> Self {
+        Self::new(ErrorKind::ResumePoint { what: what.into() })
+    }
+
+    /// A training state that is not the checkpoint's.
+    #[cold]
+    pub(crate) fn training_state(what: impl Into<String>) -> Self {
+        Self::new(ErrorKind::TrainingState { what: what.into() })
+    }
+
+    /// Names the file, unless one is named already.
+    #[cold]
+    pub(crate) fn in_path(mut self, path: &Path) -> Self {
+        self.0.path.get_or_insert_with(|| path.to_path_buf());
+        self
+    }
+}
+
+/// A text from a file as a message shows it: on one line, and cut where it gets long.
+pub(crate) fn shown(text: &str) -> String {
+    let mut characters = text.chars().flat_map(char::escape_debug);
+    let mut shown: String = characters.by_ref().take(MAX_SHOWN_CHARS).collect();
+    if characters.next().is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0.kind)?;
+        // The error of a checkpoint names its file itself.
+        let named = matches!(&self.0.kind, ErrorKind::Checkpoint(error) if error.path().is_some());
+        match self.path() {
+            Some(path) if !named => write!(f, " (`{}`)", path.display()),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.0.kind {
+            ErrorKind::Params(error) => Some(error),
+            ErrorKind::Checkpoint(error) => Some(error),
+            ErrorKind::Io(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<io::Error> for Error {
+    #[cold]
+    fn from(error: io::Error) -> Self {
+        Self::new(ErrorKind::Io(error))
+    }
+}
+
+impl From<nnx_params::Error> for Error {
+    #[cold]
+    fn from(error: nnx_params::Error) -> Self {
+        Self::new(ErrorKind::Params(error))
+    }
+}
+
+impl From<nnx_checkpoint::Error> for Error {
+    #[cold]
+    fn from(error: nnx_checkpoint::Error) -> Self {
+        Self::new(ErrorKind::Checkpoint(error))
+    }
+}

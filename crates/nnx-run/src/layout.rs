@@ -1,0 +1,108 @@
+//! Where the files of runs lie.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use nnx_params::validate_run_id;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::lock::is_absence;
+
+/// Marks a run whose history counts up to the epoch of its checkpoint `last`.
+pub(crate) const COMMITTED_BY_LAST: &str = ".history-committed-by-last";
+/// The pointer to the best run, in the folder of all runs.
+pub(crate) const BEST: &str = "best";
+/// What says that a run keeps its history in a journal.
+const JOURNAL: [&str; 2] = ["history", "journal.json"];
+
+/// The folder of one run.
+#[derive(Clone, Debug)]
+pub(crate) struct RunFolder {
+    pub(crate) path: PathBuf,
+    pub(crate) id: String,
+}
+
+/// The folder of all runs.
+pub(crate) fn runs_folder(root: &Path) -> PathBuf {
+    root.join("runs")
+}
+
+impl RunFolder {
+    /// The folder of the run of that id, whether it exists or not.
+    pub(crate) fn new(id: &str, root: &Path) -> Result<Self> {
+        validate_run_id(id)?;
+        Ok(Self {
+            path: runs_folder(root).join(id),
+            id: id.to_owned(),
+        })
+    }
+
+    pub(crate) fn run_yaml(&self) -> PathBuf {
+        self.path.join("run.yaml")
+    }
+
+    pub(crate) fn metadata_yaml(&self) -> PathBuf {
+        self.path.join("metadata.yaml")
+    }
+
+    pub(crate) fn idps_csv(&self) -> PathBuf {
+        self.path.join("idps.csv")
+    }
+
+    pub(crate) fn run_lock(&self) -> PathBuf {
+        self.path.join(".run.lock")
+    }
+
+    pub(crate) fn committed_by_last(&self) -> PathBuf {
+        self.path.join(COMMITTED_BY_LAST)
+    }
+
+    pub(crate) fn checkpoints(&self) -> PathBuf {
+        self.path.join("checkpoints")
+    }
+
+    /// Whether the history is kept in a journal instead of a CSV file.
+    pub(crate) fn has_journal(&self) -> bool {
+        let [folder, file] = JOURNAL;
+        self.path.join(folder).join(file).is_file()
+    }
+
+    /// The error for a run that is not there.
+    #[cold]
+    pub(crate) fn missing(&self) -> Error {
+        let id = self.id.clone();
+        Error::new(ErrorKind::NoSuchRun { id }).in_path(&self.path)
+    }
+}
+
+/// The bytes of a file, if it is there and not larger than allowed.
+pub(crate) fn read_bounded(path: &Path, what: &'static str, most: u64) -> Result<Option<Vec<u8>>> {
+    use std::io::Read;
+
+    let file = match fs::File::open(path) {
+        Ok(file) => file,
+        Err(error) if is_absence(&error) => return Ok(None),
+        Err(error) => return Err(Error::from(error).in_path(path)),
+    };
+    let mut bytes = Vec::new();
+    file.take(most.saturating_add(1))
+        .read_to_end(&mut bytes)
+        .map_err(|error| Error::from(error).in_path(path))?;
+    if bytes.len() as u64 > most {
+        return Err(Error::limit(what, most).in_path(path));
+    }
+    Ok(Some(bytes))
+}
+
+/// The text of a file, if it is there and not larger than allowed.
+pub(crate) fn read_text(path: &Path, what: &'static str, most: u64) -> Result<Option<String>> {
+    read_bounded(path, what, most)?
+        .map(|bytes| {
+            String::from_utf8(bytes).map_err(|error| {
+                let offset = error.utf8_error().valid_up_to();
+                let what = format!("expected UTF-8, found another byte at offset {offset}");
+                Error::malformed(what).in_path(path)
+            })
+        })
+        .transpose()
+}

@@ -1,0 +1,98 @@
+//! The lock files of a run, which Python's processes take as well.
+//!
+//! NNx takes them through the package `filelock`: on Unix an exclusive `flock` of a file that stays
+//! where it is, on Windows a lock of its bytes. [`File::lock`] is the same call on both.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::Path;
+
+/// A lock that is held until it is dropped.
+#[derive(Debug)]
+pub(crate) struct FileLock {
+    _file: File,
+}
+
+impl FileLock {
+    /// Waits for the exclusive lock of a file, which is made where it is not there.
+    pub(crate) fn exclusive(path: &Path) -> io::Result<Self> {
+        loop {
+            refuse_link(path)?;
+            let file = OpenOptions::new()
+                .read(true)
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .open(path)?;
+            wait(|| file.lock())?;
+            if is_current(&file, path)? {
+                return Ok(Self { _file: file });
+            }
+        }
+    }
+
+    /// Waits until no writer holds the lock, and keeps writers out; none where there is no lock
+    /// file, so that no writer was ever there. Nothing is created.
+    pub(crate) fn shared(path: &Path) -> io::Result<Option<Self>> {
+        loop {
+            refuse_link(path)?;
+            let file = match File::open(path) {
+                Ok(file) => file,
+                Err(error) if is_absence(&error) => return Ok(None),
+                Err(error) => return Err(error),
+            };
+            wait(|| file.lock_shared())?;
+            if is_current(&file, path)? {
+                return Ok(Some(Self { _file: file }));
+            }
+        }
+    }
+}
+
+/// Whether an error says that the file, or a folder on the way to it, is not there.
+pub(crate) fn is_absence(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}
+
+fn wait(lock: impl Fn() -> io::Result<()>) -> io::Result<()> {
+    loop {
+        match lock() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            result => return result,
+        }
+    }
+}
+
+/// A link is not followed, as `filelock` does not.
+fn refuse_link(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.is_symlink() => Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "expected a lock file, found a symbolic link",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Whether the locked file is still the one at the path: whoever held the lock may have removed the
+/// folder, and then the lock keeps nobody out.
+#[cfg(unix)]
+fn is_current(file: &File, path: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+
+    let held = file.metadata()?;
+    match fs::symlink_metadata(path) {
+        Ok(current) => Ok(held.dev() == current.dev() && held.ino() == current.ino()),
+        Err(error) if is_absence(&error) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(not(unix))]
+fn is_current(_file: &File, _path: &Path) -> io::Result<bool> {
+    // An open file cannot be removed there.
+    Ok(true)
+}

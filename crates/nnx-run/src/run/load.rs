@@ -1,0 +1,223 @@
+//! Reading a run.
+
+use std::fs;
+use std::path::Path;
+
+use nnx_params::{
+    Checkpoints, NNCheckpointTransform, NNIterationDataPoint, NNModelParams, NNTrainParams,
+    NNTrainerParams, NetDescriptor, NetParams, State, Value,
+};
+
+use super::NNRun;
+use crate::error::{Error, Result};
+use crate::history::from_csv;
+use crate::layout::{BEST, RunFolder, read_bounded, read_text, runs_folder};
+use crate::limits::{MAX_HISTORY_BYTES, MAX_YAML_BYTES};
+use crate::lock::is_absence;
+use crate::store::CheckpointStore;
+use crate::yaml::from_yaml;
+
+/// The keys of `run.yaml` that this version knows.
+const KNOWN: [&str; 7] = [
+    "id",
+    "model",
+    "net",
+    "train",
+    "trainer",
+    "salt",
+    "transforms",
+];
+
+/// Whether the records of a run are needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Records {
+    /// They are read.
+    Read,
+    /// They are not, but those in a CSV file are checked, as the reference does when it elects.
+    Checked,
+}
+
+impl NNRun {
+    /// Reads a run. The id in its `run.yaml` is not believed but computed again.
+    ///
+    /// Where the folder is marked as one whose history is committed by its checkpoint `last`,
+    /// records of a later epoch are left out: they are of an epoch that was not finished.
+    ///
+    /// # Errors
+    /// - [`ErrorKind::NoSuchRun`](crate::ErrorKind::NoSuchRun) when there is no `run.yaml`; nothing
+    ///   is created.
+    /// - When the id could lead out of the folder of runs, or a file is malformed.
+    /// - When the run keeps its history in a journal, which this version does not read.
+    pub fn load(id: &str, root: impl AsRef<Path>) -> Result<Self> {
+        let root = root.as_ref();
+        let folder = RunFolder::new(id, root)?;
+        if !folder.run_yaml().is_file() {
+            return Err(folder.missing());
+        }
+        if folder.has_journal() {
+            return Err(Error::unsupported(
+                "the run keeps its history in a journal, which this version does not read",
+            )
+            .in_path(&folder.path));
+        }
+        let committed = committed_epoch(&folder, root)?;
+        Self::read(&folder, Records::Read, committed)
+    }
+
+    /// Every run, in the order of their ids; none where the folder of runs is not there.
+    ///
+    /// # Errors
+    /// When one cannot be read; [`RunSummary::all`](crate::RunSummary::all) goes on then.
+    pub fn all(root: impl AsRef<Path>) -> Result<Vec<Self>> {
+        let root = root.as_ref();
+        let ids = run_ids(root)?;
+        ids.iter().map(|id| Self::load(id, root)).collect()
+    }
+
+    pub(crate) fn read(
+        folder: &RunFolder,
+        records: Records,
+        committed: Option<f64>,
+    ) -> Result<Self> {
+        let path = folder.run_yaml();
+        let text = read_text(&path, "bytes of YAML", MAX_YAML_BYTES)?;
+        let text = text.ok_or_else(|| folder.missing())?;
+        let value = from_yaml(&text).map_err(|error| error.in_path(&path))?;
+        let Value::Map(state) = value else {
+            let found = value.type_name();
+            let what = format!("expected a mapping, found a value of type {found}");
+            return Err(Error::malformed(what).in_path(&path));
+        };
+        let mut run = Self::from_state(&state).map_err(|error| error.in_path(&path))?;
+        if !folder.has_journal() {
+            run.idps = idps(folder, committed)?;
+        }
+        if records == Records::Checked {
+            run.idps = Vec::new();
+        } else {
+            run.metadata = metadata(folder);
+        }
+        Ok(run)
+    }
+
+    /// A run of what `run.yaml` holds.
+    fn from_state(state: &State) -> Result<Self> {
+        let model = NNModelParams::from_state(mapping(state, "model")?)?;
+        let net = match model.net() {
+            Some(NetDescriptor::Net(_)) => {
+                Some(NetParams::resolve_from_state(mapping(state, "net")?)?)
+            }
+            _ => None,
+        };
+        let train = NNTrainParams::from_state(mapping(state, "train")?)?;
+        let mut run = Self::new(model, net, train)?;
+        if state.get("trainer").is_some_and(|value| !value.is_none()) {
+            let trainer = NNTrainerParams::from_state(mapping(state, "trainer")?)?;
+            run = run.with_trainer(trainer)?;
+        }
+        match state.get("salt") {
+            None | Some(Value::None) => {}
+            Some(Value::Str(salt)) => run = run.with_salt(salt)?,
+            // The reference's own error for a salt of another type.
+            Some(other) => nnx_params::validate_salt(other)?,
+        }
+        if let Some(transforms) = state.get("transforms") {
+            run = run.with_transforms(read_transforms(transforms)?)?;
+        }
+        let unknown = state.iter().filter(|(key, _)| !KNOWN.contains(key));
+        run.unknown = unknown.map(|(key, value)| (key, value.clone())).collect();
+        Ok(run)
+    }
+}
+
+fn mapping<'a>(state: &'a State, key: &str) -> Result<&'a State> {
+    match state.get(key) {
+        Some(Value::Map(state)) => Ok(state),
+        Some(other) => Err(Error::malformed(format!(
+            "expected a mapping as `{key}` of the run, found a value of type {}",
+            other.type_name()
+        ))),
+        None => Err(Error::malformed(format!(
+            "expected the key `{key}` in the run, found none"
+        ))),
+    }
+}
+
+fn read_transforms(value: &Value) -> Result<Vec<NNCheckpointTransform>> {
+    let items = match value {
+        Value::None => &[],
+        Value::List(items) => items.as_slice(),
+        other => {
+            return Err(Error::malformed(format!(
+                "expected a list as `transforms` of the run, found a value of type {}",
+                other.type_name()
+            )));
+        }
+    };
+    let transforms = items.iter().map(|item| match item {
+        Value::Map(state) => Ok(NNCheckpointTransform::from_state(state)?),
+        other => Err(Error::malformed(format!(
+            "expected a mapping as a transform of the run, found a value of type {}",
+            other.type_name()
+        ))),
+    });
+    transforms.collect()
+}
+
+/// The records of a run, those up to an epoch where one is given.
+fn idps(folder: &RunFolder, committed: Option<f64>) -> Result<Vec<NNIterationDataPoint>> {
+    let path = folder.idps_csv();
+    let bytes = read_bounded(&path, "bytes of history", MAX_HISTORY_BYTES)?;
+    let bytes = bytes.ok_or_else(|| {
+        Error::malformed("expected the history beside `run.yaml`, found none").in_path(&path)
+    })?;
+    let mut idps = from_csv(&bytes).map_err(|error| error.in_path(&path))?;
+    if let Some(epoch) = committed {
+        idps.retain(|idp| idp.epoch_idx().as_f64() <= epoch);
+    }
+    Ok(idps)
+}
+
+/// The metadata of a run; nothing where it is absent or cannot be read, since no run needs it.
+fn metadata(folder: &RunFolder) -> State {
+    let text = read_text(&folder.metadata_yaml(), "bytes of YAML", MAX_YAML_BYTES);
+    let value = text.ok().flatten().map(|text| from_yaml(&text));
+    match value {
+        Some(Ok(Value::Map(metadata))) => metadata,
+        _ => State::new(),
+    }
+}
+
+/// The epoch up to which a run's history counts, which its checkpoint `last` says: below every
+/// epoch where there is no such checkpoint, none where the run is not marked.
+pub(crate) fn committed_epoch(folder: &RunFolder, root: &Path) -> Result<Option<f64>> {
+    if !folder.committed_by_last().is_file() {
+        return Ok(None);
+    }
+    let last = CheckpointStore::new(&folder.id, root)?.load(&Checkpoints::Last.into())?;
+    Ok(Some(
+        last.map_or(-1.0, |last| last.idp.epoch_idx().as_f64()),
+    ))
+}
+
+/// The ids of the folders that hold a run, in order.
+pub(crate) fn run_ids(root: &Path) -> Result<Vec<String>> {
+    let runs = runs_folder(root);
+    let entries = match fs::read_dir(&runs) {
+        Ok(entries) => entries,
+        Err(error) if is_absence(&error) => return Ok(Vec::new()),
+        Err(error) => return Err(Error::from(error).in_path(&runs)),
+    };
+    let mut ids = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(|error| Error::from(error).in_path(&runs))?;
+        let Ok(id) = entry.file_name().into_string() else {
+            continue;
+        };
+        if id != BEST && entry.path().join("run.yaml").is_file() {
+            ids.push(id);
+        }
+    }
+    ids.sort_unstable();
+    Ok(ids)
+}

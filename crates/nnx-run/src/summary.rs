@@ -1,0 +1,86 @@
+//! What a list of runs shows.
+
+use std::fs;
+use std::path::Path;
+use std::time::SystemTime;
+
+use nnx_params::Checkpoints;
+
+use crate::best::BestMetric;
+use crate::best::score::metric;
+use crate::error::Result;
+use crate::layout::RunFolder;
+use crate::run::NNRun;
+use crate::run::load::run_ids;
+use crate::store::CheckpointStore;
+
+/// One line of a list of runs.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct RunSummary {
+    /// The run's id.
+    pub id: String,
+    /// The net, as a person reads it: `feed_fwd`.
+    pub net: String,
+    /// Epochs that the training was to have.
+    pub planned_epochs: usize,
+    /// Epochs in the history.
+    pub epochs: usize,
+    /// Records in the history.
+    pub records: usize,
+    /// The metric of the checkpoint `best`; none where there is none, or none of it is finite.
+    pub best: Option<BestMetric>,
+    /// When the run, its history or a checkpoint of it was last written.
+    pub last_change: Option<SystemTime>,
+}
+
+impl RunSummary {
+    /// Every run, in the order of their ids, or why it cannot be read; none where the folder of
+    /// runs is not there.
+    ///
+    /// # Errors
+    /// When the folder of runs cannot be read.
+    pub fn all(root: impl AsRef<Path>) -> Result<Vec<(String, Result<Self>)>> {
+        let root = root.as_ref();
+        let summary = |id: String| {
+            let summary = NNRun::load(&id, root).and_then(|run| Self::of(&run, &id, root));
+            (id, summary)
+        };
+        Ok(run_ids(root)?.into_iter().map(summary).collect())
+    }
+
+    /// The summary of a run that was loaded from a folder of that name; the folder of a run that
+    /// was moved by hand may have another name than its id.
+    ///
+    /// # Errors
+    /// When the checkpoint `best` is there and cannot be read.
+    pub fn of(run: &NNRun, folder: &str, root: impl AsRef<Path>) -> Result<Self> {
+        let root = root.as_ref();
+        let best = CheckpointStore::new(folder, root)?.load(&Checkpoints::Best.into())?;
+        let net = match run.model().net() {
+            Some(net) => net.to_string(),
+            None => String::new(),
+        };
+        Ok(Self {
+            id: run.id().to_owned(),
+            net,
+            planned_epochs: run.train().n_epochs(),
+            epochs: run.epochs().len(),
+            records: run.idps().len(),
+            best: best.and_then(|best| metric(&best.idp)),
+            last_change: last_change(&RunFolder::new(folder, root)?),
+        })
+    }
+}
+
+fn last_change(folder: &RunFolder) -> Option<SystemTime> {
+    let modified = |path: &Path| fs::metadata(path).and_then(|metadata| metadata.modified());
+    let checkpoints = fs::read_dir(folder.checkpoints());
+    let checkpoints = checkpoints.into_iter().flatten().flatten();
+    let files = [folder.run_yaml(), folder.idps_csv()];
+    files
+        .into_iter()
+        .chain(checkpoints.map(|entry| entry.path()))
+        .filter_map(|path| modified(&path).ok())
+        .max()
+}

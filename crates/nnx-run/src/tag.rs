@@ -1,0 +1,84 @@
+//! The name of a checkpoint within its run.
+
+use std::fmt;
+use std::str::FromStr;
+
+use nnx_params::Checkpoints;
+
+use crate::error::{Error, ErrorKind, Result, shown};
+
+/// The most bytes of a tag: with what NNx appends a file's name stays below 255 bytes.
+const MAX_BYTES: usize = 150;
+
+/// What no tag may contain: the file would be taken for the training state of another one.
+const STATE_MARK: &str = ".pt.opt";
+
+/// The name of a checkpoint within its run: `last`, `best`, one of the phases, or the tag of a
+/// callback and its epoch (`every_e3`).
+///
+/// The reference checks the tags that its callbacks are given, but not those that a checkpoint is
+/// loaded by; here a tag that exists is always safe as a file's name.
+///
+/// ```
+/// use nnx_params::Checkpoints;
+/// use nnx_run::CheckpointTag;
+///
+/// assert_eq!(CheckpointTag::from(Checkpoints::Last).as_str(), "last");
+/// assert!("every_e3".parse::<CheckpointTag>().is_ok());
+/// assert!("../last".parse::<CheckpointTag>().is_err());
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CheckpointTag(String);
+
+impl CheckpointTag {
+    /// A tag of ASCII letters, digits, `.`, `_` and `-` that starts with a letter or digit.
+    ///
+    /// # Errors
+    /// For any other text, one of more than 150 bytes, and one that contains `.pt.opt`, which marks
+    /// the files of training states.
+    pub fn new(tag: &str) -> Result<Self> {
+        let is_slug = tag.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && tag
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-'));
+        if !is_slug || tag.len() > MAX_BYTES || format!("{tag}.pt").contains(STATE_MARK) {
+            return Err(Error::new(ErrorKind::Tag { tag: shown(tag) }));
+        }
+        Ok(Self(tag.to_owned()))
+    }
+
+    /// The tag as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The tag of a checkpoint's file, if the file's name is one of a checkpoint.
+    pub(crate) fn of_file(name: &str) -> Option<Self> {
+        Self::new(name.strip_suffix(".pt")?).ok()
+    }
+
+    /// The name of the checkpoint's file.
+    pub(crate) fn file_name(&self) -> String {
+        format!("{}.pt", self.0)
+    }
+}
+
+impl From<Checkpoints> for CheckpointTag {
+    fn from(checkpoint: Checkpoints) -> Self {
+        Self(checkpoint.value().to_owned())
+    }
+}
+
+impl FromStr for CheckpointTag {
+    type Err = Error;
+
+    fn from_str(tag: &str) -> Result<Self> {
+        Self::new(tag)
+    }
+}
+
+impl fmt::Display for CheckpointTag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}

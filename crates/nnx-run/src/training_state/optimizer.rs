@@ -1,0 +1,216 @@
+//! The state of an optimizer, by groups and named parameters.
+
+mod algorithm;
+mod read;
+mod write;
+
+pub use algorithm::{Algorithm, Optimizer};
+
+use nnx_checkpoint::Tensor;
+
+use super::Data;
+
+/// The state of an optimizer, as PyTorch's `state_dict()` gives it, joined with the names and shapes
+/// that NNx keeps beside it.
+///
+/// ```
+/// use nnx_run::{Algorithm, Optimizer, OptimizerGroup, OptimizerParameter, OptimizerState};
+///
+/// let parameter = OptimizerParameter::new("layers.0.bias", &[5]);
+/// let adam = Optimizer::Adam {
+///     betas: (0.9, 0.999),
+///     eps: 1e-8,
+///     amsgrad: false,
+///     decoupled_weight_decay: false,
+/// };
+/// let group = OptimizerGroup::new(&adam, 0.01, 5e-5, vec![parameter]);
+/// let state = OptimizerState::new(&adam, vec![group]);
+/// assert_eq!(state.algorithm(), Some(Algorithm::Adam));
+/// assert_eq!(state.class(), Some("torch.optim.adam.Adam"));
+/// ```
+#[derive(Clone, Debug)]
+pub struct OptimizerState {
+    class: Option<String>,
+    groups: Vec<OptimizerGroup>,
+    /// Whether names and shapes of the parameters are known.
+    has_topology: bool,
+    /// What the state holds beside groups and parameters.
+    extra: Vec<(Data, Data)>,
+}
+
+/// Parameters that share their settings.
+#[derive(Clone, Debug)]
+pub struct OptimizerGroup {
+    /// The settings in order, without the list of parameters.
+    settings: Vec<(Data, Data)>,
+    parameters: Vec<OptimizerParameter>,
+}
+
+/// What an optimizer keeps of one parameter.
+#[derive(Clone, Debug)]
+pub struct OptimizerParameter {
+    name: Option<String>,
+    shape: Option<Vec<usize>>,
+    slots: Vec<(Data, Data)>,
+}
+
+impl OptimizerState {
+    /// The state of an optimizer of that kind.
+    pub fn new(optimizer: &Optimizer, groups: Vec<OptimizerGroup>) -> Self {
+        Self {
+            class: Some(optimizer.class().to_owned()),
+            groups,
+            has_topology: true,
+            extra: Vec::new(),
+        }
+    }
+
+    /// The Python class of the optimizer, where it is known.
+    pub fn class(&self) -> Option<&str> {
+        self.class.as_deref()
+    }
+
+    /// The algorithm, where the class and the settings are those of one that this crate knows.
+    pub fn algorithm(&self) -> Option<Algorithm> {
+        algorithm::of(self.class()?, self.groups.first()?)
+    }
+
+    /// The groups, in order.
+    pub fn groups(&self) -> &[OptimizerGroup] {
+        &self.groups
+    }
+
+    /// What the optimizer keeps of the parameter of that name.
+    pub fn parameter(&self, name: &str) -> Option<&OptimizerParameter> {
+        let mut parameters = self.groups.iter().flat_map(OptimizerGroup::parameters);
+        parameters.find(|parameter| parameter.name() == Some(name))
+    }
+}
+
+impl OptimizerGroup {
+    /// A group of parameters with the settings that PyTorch 2.15 gives one of that optimizer.
+    pub fn new(
+        optimizer: &Optimizer,
+        lr: f64,
+        weight_decay: f64,
+        parameters: Vec<OptimizerParameter>,
+    ) -> Self {
+        Self {
+            settings: optimizer.settings(lr, weight_decay),
+            parameters,
+        }
+    }
+
+    /// The parameters, in order.
+    pub fn parameters(&self) -> &[OptimizerParameter] {
+        &self.parameters
+    }
+
+    /// A setting, such as `betas`.
+    pub fn setting(&self, name: &str) -> Option<&Data> {
+        let mut settings = self.settings.iter();
+        let found = settings.find(|(key, _)| key.as_str() == Some(name));
+        found.map(|(_, value)| value)
+    }
+
+    /// Sets a setting, in its place where it is there, else behind the others.
+    pub fn set_setting(&mut self, name: &str, value: Data) {
+        let mut settings = self.settings.iter_mut();
+        match settings.find(|(key, _)| key.as_str() == Some(name)) {
+            Some((_, old)) => *old = value,
+            None => self.settings.push((Data::Str(name.to_owned()), value)),
+        }
+    }
+
+    /// The learning rate.
+    pub fn lr(&self) -> Option<f64> {
+        self.setting("lr").and_then(Data::as_f64)
+    }
+
+    /// The weight decay.
+    pub fn weight_decay(&self) -> Option<f64> {
+        self.setting("weight_decay").and_then(Data::as_f64)
+    }
+
+    /// The decay rates of the moments, in the Adam family.
+    pub fn betas(&self) -> Option<(f64, f64)> {
+        match self.setting("betas").and_then(Data::items)? {
+            [first, second] => Some((first.as_f64()?, second.as_f64()?)),
+            _ => None,
+        }
+    }
+
+    /// The momentum, in SGD.
+    pub fn momentum(&self) -> Option<f64> {
+        self.setting("momentum").and_then(Data::as_f64)
+    }
+}
+
+impl OptimizerParameter {
+    /// A parameter of which nothing is kept yet.
+    pub fn new(name: &str, shape: &[usize]) -> Self {
+        Self {
+            name: Some(name.to_owned()),
+            shape: Some(shape.to_vec()),
+            slots: Vec::new(),
+        }
+    }
+
+    /// The name within the net, where it is known.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// The shape, where it is known.
+    pub fn shape(&self) -> Option<&[usize]> {
+        self.shape.as_deref()
+    }
+
+    /// What is kept under a name, such as `exp_avg`.
+    pub fn slot(&self, name: &str) -> Option<&Data> {
+        let mut slots = self.slots.iter();
+        let found = slots.find(|(key, _)| key.as_str() == Some(name));
+        found.map(|(_, value)| value)
+    }
+
+    /// The names of what is kept, in order.
+    pub fn slot_names(&self) -> impl Iterator<Item = &str> {
+        self.slots.iter().filter_map(|(name, _)| name.as_str())
+    }
+
+    /// The same parameter with something kept under a name.
+    #[must_use]
+    pub fn with_slot(mut self, name: &str, value: Data) -> Self {
+        let mut slots = self.slots.iter_mut();
+        match slots.find(|(key, _)| key.as_str() == Some(name)) {
+            Some((_, old)) => *old = value,
+            None => self.slots.push((Data::Str(name.to_owned()), value)),
+        }
+        self
+    }
+
+    /// How many updates there were, in the Adam family.
+    pub fn step(&self) -> Option<f64> {
+        self.slot("step").and_then(Data::as_f64)
+    }
+
+    /// The mean of the gradients, in the Adam family.
+    pub fn exp_avg(&self) -> Option<&Tensor> {
+        self.slot("exp_avg").and_then(Data::as_tensor)
+    }
+
+    /// The mean of the squared gradients, in the Adam family.
+    pub fn exp_avg_sq(&self) -> Option<&Tensor> {
+        self.slot("exp_avg_sq").and_then(Data::as_tensor)
+    }
+
+    /// The largest mean of the squared gradients so far, in AMSGrad.
+    pub fn max_exp_avg_sq(&self) -> Option<&Tensor> {
+        self.slot("max_exp_avg_sq").and_then(Data::as_tensor)
+    }
+
+    /// The accumulated gradient, in SGD with momentum.
+    pub fn momentum_buffer(&self) -> Option<&Tensor> {
+        self.slot("momentum_buffer").and_then(Data::as_tensor)
+    }
+}

@@ -1,0 +1,117 @@
+//! The text that `yaml.safe_dump(state, sort_keys=True)` gives.
+
+use nnx_params::python_text::yaml_float;
+use nnx_params::{State, Value};
+
+use super::analysis::{Style, is_simple_key, style};
+use super::scalar::Page;
+
+/// Spaces of one level.
+const STEP: usize = 2;
+
+/// The text that PyYAML's `safe_dump(state, sort_keys=True)` gives: block style, keys in the order
+/// of their code points, lines folded at 80 columns, ASCII only. A tuple is written as a list.
+///
+/// ```
+/// use nnx_params::State;
+/// use nnx_run::yaml::to_yaml;
+///
+/// let state = State::from_iter([("weight_decay", 5e-5), ("lr", 1.0)]);
+/// assert_eq!(to_yaml(&state), "lr: 1.0\nweight_decay: 5.0e-05\n");
+/// ```
+pub fn to_yaml(state: &State) -> String {
+    let mut page = Page::default();
+    if state.is_empty() {
+        page.put("{}");
+        page.end_line();
+    } else {
+        mapping(&mut page, state, 0);
+    }
+    page.into_text()
+}
+
+/// A block mapping, whose first line begins where the page stands.
+fn mapping(page: &mut Page, state: &State, indent: usize) {
+    let mut entries: Vec<(&str, &Value)> = state.iter().collect();
+    entries.sort_unstable_by_key(|(key, _)| *key);
+    for (index, (key, item)) in entries.into_iter().enumerate() {
+        if index > 0 {
+            page.put(&" ".repeat(indent));
+        }
+        let inner = indent.saturating_add(STEP);
+        if is_simple_key(key) {
+            page.scalar(key, style(key, true), inner, true);
+            page.put(":");
+        } else {
+            // A key that does not fit one line stands behind a `?`.
+            page.put("? ");
+            page.scalar(key, style(key, false), inner, false);
+            page.end_line();
+            page.put(&" ".repeat(indent));
+            page.put(":");
+        }
+        let is_long_key = !is_simple_key(key);
+        match item {
+            Value::Map(state) if !state.is_empty() => {
+                if is_long_key {
+                    page.put(" ");
+                } else {
+                    page.end_line();
+                    page.put(&" ".repeat(inner));
+                }
+                mapping(page, state, inner);
+            }
+            Value::List(items) | Value::Tuple(items) if !items.is_empty() => {
+                if is_long_key {
+                    page.put(" ");
+                    sequence(page, items, inner);
+                } else {
+                    // The dashes stand in the column of the key.
+                    page.end_line();
+                    page.put(&" ".repeat(indent));
+                    sequence(page, items, indent);
+                }
+            }
+            item => {
+                page.put(" ");
+                leaf(page, item, inner);
+            }
+        }
+    }
+}
+
+/// A block sequence, whose first line begins where the page stands.
+fn sequence(page: &mut Page, items: &[Value], indent: usize) {
+    let inner = indent.saturating_add(STEP);
+    for (index, item) in items.iter().enumerate() {
+        if index > 0 {
+            page.put(&" ".repeat(indent));
+        }
+        page.put("- ");
+        match item {
+            Value::Map(state) if !state.is_empty() => mapping(page, state, inner),
+            Value::List(items) | Value::Tuple(items) if !items.is_empty() => {
+                sequence(page, items, inner);
+            }
+            item => leaf(page, item, inner),
+        }
+    }
+}
+
+/// A scalar or an empty collection, and the end of its line.
+fn leaf(page: &mut Page, value: &Value, indent: usize) {
+    match value {
+        Value::None => page.put("null"),
+        Value::Bool(true) => page.put("true"),
+        Value::Bool(false) => page.put("false"),
+        Value::Int(int) => page.put(&int.to_string()),
+        Value::Float(float) => page.put(&yaml_float(*float)),
+        Value::Str(text) => match (style(text, false), text.as_str()) {
+            (Style::Plain, "") => page.put("''"),
+            (style, text) => page.scalar(text, style, indent, false),
+        },
+        Value::List(_) | Value::Tuple(_) => page.put("[]"),
+        Value::Map(_) => page.put("{}"),
+    }
+    page.end_line();
+}

@@ -1,0 +1,13 @@
+//! Runs on disk, judged against those that the real library wrote.
+
+mod best;
+mod csv;
+mod files;
+mod hostile;
+mod kill;
+mod lock;
+mod sidecars;
+mod store;
+mod support;
+mod training_state;
+mod yaml;
