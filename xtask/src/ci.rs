@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::workspace::{self, Package, cargo, line_of};
-use crate::{Arguments, Result, boundary, convert, fuzz, python_env, roundtrip};
+use crate::{Arguments, Result, boundary, convert, fuzz, python_env, roundtrip, runs};
 
 /// What has been judged so far.
 #[derive(Debug, Default)]
@@ -105,6 +105,7 @@ fn steps(packages: &[Package], allow_dirty: bool) -> Vec<Step> {
     let package: Vec<_> = ["package"].into_iter().chain(names).chain(dirty).collect();
     steps.push(package_step("packages build on their own", &package));
     steps.push(task_step("round trip", roundtrip::run, &[]));
+    steps.push(task_step("killed writers", runs::run, &["--kills", "100"]));
     steps.push(task_step("python-env", python_env::run, &[]));
     steps.push(step("round trip with the real NNx", |tally| {
         tally.count(roundtrip_with_python())

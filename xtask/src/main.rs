@@ -15,6 +15,7 @@ mod fuzz;
 mod python_env;
 mod realworld;
 mod roundtrip;
+mod runs;
 mod workspace;
 
 use std::error::Error;
@@ -68,6 +69,11 @@ const TASKS: &[(&str, Task, &str)] = &[
         "roundtrip",
         roundtrip::run,
         "real checkpoints in both directions [--python PATH] [--library VERSION] [--seed N]",
+    ),
+    (
+        "runs",
+        runs::run,
+        "runs shared with the real NNx, writers killed [--python PATH] [--kills N] [--rounds N] [--seed N]",
     ),
 ];
 
