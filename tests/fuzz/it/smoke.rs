@@ -66,6 +66,16 @@ fn write() {
 }
 
 #[test]
+fn yaml() {
+    check("yaml", 6_000);
+}
+
+#[test]
+fn history() {
+    check("history", 6_000);
+}
+
+#[test]
 fn what_broke_a_body_once_does_so_no_more() {
     for (name, input) in regressions() {
         for body in BODIES {

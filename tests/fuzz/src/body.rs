@@ -52,6 +52,14 @@ pub const BODIES: &[Body] = &[
         name: "write",
         run: crate::write,
     },
+    Body {
+        name: "yaml",
+        run: crate::yaml,
+    },
+    Body {
+        name: "history",
+        run: crate::history,
+    },
 ];
 
 impl Body {

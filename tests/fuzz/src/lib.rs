@@ -1,4 +1,4 @@
-//! Fuzz bodies over `nnx-checkpoint`.
+//! Fuzz bodies over `nnx-checkpoint`, and over the texts of `nnx-run`.
 //!
 //! A body takes any bytes and returns, or panics when a promise is broken. None of them is content
 //! with "it did not panic": what was read is written and read again, and must be the same.
@@ -23,6 +23,7 @@ mod mutate;
 mod pickle;
 mod random;
 mod reader;
+mod run;
 mod safetensors;
 mod same;
 mod seeds;
@@ -39,6 +40,7 @@ pub use checkpoint::checkpoint;
 pub use convert::convert;
 pub use pickle::pickle;
 pub use reader::reader;
+pub use run::{history, yaml};
 pub use safetensors::safetensors;
 pub use seeds::{fixtures, seeds};
 pub use sniff::sniff;

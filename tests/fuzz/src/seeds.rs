@@ -67,6 +67,7 @@ pub fn seeds(body: Body) -> Vec<Vec<u8>> {
         "zip" => with_unguarded(archives()),
         "safetensors" => of(&[Some(Format::SafeTensors), None]),
         "write" => made_up(),
+        "yaml" | "history" => of(&[None]),
         _ => {
             let mut seeds = with_unguarded(archives());
             seeds.extend(of(&[
