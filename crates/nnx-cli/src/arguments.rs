@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
-use nnx_checkpoint::{ConvertOptions, Dtype, TargetFormat};
+use nnx::checkpoint::{ConvertOptions, Dtype, TargetFormat};
 
 use crate::failure::Failure;
 use crate::outcome::Outcome;

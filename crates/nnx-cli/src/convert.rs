@@ -7,7 +7,7 @@ mod report;
 
 use std::path::Path;
 
-use nnx_checkpoint::{ConvertOptions, Dtype, Error, ErrorKind, Tied};
+use nnx::checkpoint::{ConvertOptions, Dtype, Error, ErrorKind, Tied};
 
 use self::interrupt::Interrupt;
 use crate::arguments::Convert;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use nnx_checkpoint::Error;
+use nnx::checkpoint::Error;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 /// An error as a person or a script is told of it; one word wide, so that results stay small.
@@ -12,7 +12,7 @@ pub(crate) struct Failure(Box<Inner>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Inner {
-    /// A stable name: those of `nnx_checkpoint::ErrorKind`, and `usage`.
+    /// A stable name: those of `nnx::checkpoint::ErrorKind`, and `usage`.
     kind: &'static str,
     /// What went wrong, without the place.
     what: String,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use nnx_checkpoint::{CheckpointReader, Tensor, TensorEntry};
+use nnx::checkpoint::{CheckpointReader, Tensor, TensorEntry};
 
 use crate::failure::Failure;
 

@@ -1,6 +1,6 @@
 //! Values of NNx states as JSON.
 
-use nnx_params::{State, Value};
+use nnx::params::{State, Value};
 use serde::{Serialize, Serializer};
 
 /// A state as a JSON object: keys in their order, integers without and floats with a dot or an

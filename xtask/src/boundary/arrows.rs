@@ -10,7 +10,11 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("nnx-checkpoint", &["nnx-params"]),
     ("nnx-net", &["nnx-params", "nnx-checkpoint"]),
     ("nnx-run", &["nnx-params", "nnx-checkpoint"]),
-    ("nnx-cli", &["nnx-params", "nnx-checkpoint"]),
+    (
+        "nnx",
+        &["nnx-params", "nnx-checkpoint", "nnx-net", "nnx-run"],
+    ),
+    ("nnx-cli", &["nnx"]),
 ];
 
 pub(super) fn check(packages: &[Package]) -> Vec<Violation> {
@@ -69,7 +73,8 @@ mod tests {
                 ("nnx-checkpoint", vec!["nnx-params"]),
                 ("nnx-net", vec!["nnx-checkpoint", "nnx-params"]),
                 ("nnx-run", vec!["nnx-checkpoint", "nnx-params"]),
-                ("nnx-cli", vec!["nnx-checkpoint", "nnx-params"]),
+                ("nnx", vec!["nnx-checkpoint", "nnx-params", "nnx-net"]),
+                ("nnx-cli", vec!["nnx"]),
             ],
             &[],
         );

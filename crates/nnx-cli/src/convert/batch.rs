@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use nnx_checkpoint::{ConvertOptions, Format, SNIFF_BYTES, TargetFormat, sniff};
+use nnx::checkpoint::{ConvertOptions, Format, SNIFF_BYTES, TargetFormat, sniff};
 use serde::Serialize;
 
 use super::interrupt::{Interrupt, STATUS};

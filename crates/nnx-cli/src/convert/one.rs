@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use nnx_checkpoint::{Conversion, ConvertOptions, ErrorKind, convert_with};
+use nnx::checkpoint::{Conversion, ConvertOptions, ErrorKind, convert_with};
 
 use super::interrupt::{Interrupt, STATUS};
 use super::{failure, report};

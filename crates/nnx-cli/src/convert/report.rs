@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use nnx_checkpoint::{Conversion, ConvertOptions};
+use nnx::checkpoint::{Conversion, ConvertOptions};
 use serde::Serialize;
 
 use crate::escape::escaped;

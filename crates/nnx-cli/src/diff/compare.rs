@@ -1,6 +1,6 @@
 //! Comparing the tensors that two checkpoints both have.
 
-use nnx_checkpoint::TensorEntry;
+use nnx::checkpoint::TensorEntry;
 
 use super::differences::{Pair, Values};
 use super::number;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use nnx_checkpoint::{Dtype, TensorEntry};
+use nnx::checkpoint::{Dtype, TensorEntry};
 use serde::{Serialize, Serializer};
 
 use crate::arguments::Diff;

@@ -1,6 +1,6 @@
 //! The numbers that elements stand for, and how far apart they are.
 
-use nnx_checkpoint::Dtype;
+use nnx::checkpoint::Dtype;
 
 /// How many elements of two runs of one dtype are not the same bit for bit, and the largest
 /// absolute difference of those; none where the elements are no floats.

@@ -1,6 +1,6 @@
 //! Differences as text for people.
 
-use nnx_params::python_text::float_repr;
+use nnx::params::python_text::float_repr;
 
 use super::differences::{Differences, Lone, Pair, Values};
 use crate::opened::shown_name;

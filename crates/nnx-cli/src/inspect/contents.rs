@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use indexmap::IndexMap;
-use nnx_checkpoint::{Dtype, Format, GlobalUse, TensorEntry};
+use nnx::checkpoint::{Dtype, Format, GlobalUse, TensorEntry};
 use serde::{Serialize, Serializer};
 
 use super::nn_checkpoint::NNCheckpointPart;

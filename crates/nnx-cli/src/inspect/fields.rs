@@ -1,6 +1,6 @@
 //! A configuration as lines of a table.
 
-use nnx_params::{Value, python_text};
+use nnx::params::{Value, python_text};
 
 use super::nn_checkpoint::Configuration;
 use crate::table::{Side, Table};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use nnx_checkpoint::{ErrorKind, Tensor};
+use nnx::checkpoint::{ErrorKind, Tensor};
 use sha2::{Digest, Sha256};
 
 use super::contents::TensorLine;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use nnx_checkpoint::{CheckpointReader, ErrorKind, NNCheckpoint};
+use nnx::checkpoint::{CheckpointReader, ErrorKind, NNCheckpoint};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -58,7 +58,7 @@ pub(super) fn read(reader: &CheckpointReader, path: &Path) -> Option<NNCheckpoin
 
 fn configuration(checkpoint: NNCheckpoint) -> Result<Configuration, Failure> {
     let model_params = checkpoint.model_params.full_state();
-    let model_params = model_params.map_err(nnx_checkpoint::Error::from)?;
+    let model_params = model_params.map_err(nnx::checkpoint::Error::from)?;
     let transforms = checkpoint.transforms.iter();
     Ok(Configuration {
         net_params: checkpoint

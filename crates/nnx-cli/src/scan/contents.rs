@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use bytes::Bytes;
-use nnx_checkpoint::safetensors::SafeTensors;
-use nnx_checkpoint::{Format, Limits, Standing, compression, sniff};
+use nnx::checkpoint::safetensors::SafeTensors;
+use nnx::checkpoint::{Format, Limits, Standing, compression, sniff};
 
 use super::verdict::{Finding, Judgement};
 use super::{tar, zip};

@@ -78,5 +78,5 @@ fn members(
 }
 
 fn refused(error: io::Error, path: &Path) -> Failure {
-    Failure::from(nnx_checkpoint::Error::from(error)).in_path(path)
+    Failure::from(nnx::checkpoint::Error::from(error)).in_path(path)
 }

@@ -1,8 +1,8 @@
 //! Pickles, one behind the other, and what they name.
 
 use bytes::Bytes;
-use nnx_checkpoint::pickle::{self, Call, Graph, Node, Object};
-use nnx_checkpoint::{ErrorKind, Standing};
+use nnx::checkpoint::pickle::{self, Call, Graph, Node, Object};
+use nnx::checkpoint::{ErrorKind, Standing};
 
 use super::contents::{Place, Scanner};
 use super::storages;

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::time::SystemTime;
 
-use nnx_checkpoint::{Error, Source};
+use nnx::checkpoint::{Error, Source};
 
 use crate::failure::Failure;
 

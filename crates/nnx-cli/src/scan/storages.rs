@@ -6,8 +6,8 @@
 
 use std::collections::HashSet;
 
-use nnx_checkpoint::pickle::{self, Call, Graph, Node, NodeId};
-use nnx_checkpoint::{Format, Limits, sniff};
+use nnx::checkpoint::pickle::{self, Call, Graph, Node, NodeId};
+use nnx::checkpoint::{Format, Limits, sniff};
 
 const LOADS_BYTES: (&str, &str) = ("torch.storage", "_load_from_bytes");
 /// The pickles of a legacy stream: magic, version, sizes of integers, the object, keys of storages.

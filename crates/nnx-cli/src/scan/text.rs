@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use nnx_checkpoint::Standing;
+use nnx::checkpoint::Standing;
 
 use super::verdict::{Counts, Finding, Judgement, Report, Verdict};
 use crate::escape::escaped;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use nnx_checkpoint::Standing;
+use nnx::checkpoint::Standing;
 use serde::Serialize;
 
 use crate::failure::Failure;

@@ -1,7 +1,7 @@
 //! Zip archives of any kind: of PyTorch, of NumPy, of TorchScript, of `torch.package`.
 
 use bytes::Bytes;
-use nnx_checkpoint::zip::{ZipArchive, ZipEntry};
+use nnx::checkpoint::zip::{ZipArchive, ZipEntry};
 
 use super::contents::{Place, Scanner};
 use crate::failure::Failure;

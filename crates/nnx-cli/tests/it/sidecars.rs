@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use nnx_params::{State, Value, python_text};
+use nnx::params::{State, Value, python_text};
 
 /// Fewer would mean that fixtures were lost.
 const LEAST_FILES: usize = 100;

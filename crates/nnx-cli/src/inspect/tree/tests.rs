@@ -1,4 +1,4 @@
-use nnx_checkpoint::Dtype;
+use nnx::checkpoint::Dtype;
 use serde_json::{Value, json};
 
 use super::*;

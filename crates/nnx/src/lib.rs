@@ -1,0 +1,31 @@
+//! NNx for Rust: the checkpoints, models and runs of the Python library NNx, without Python.
+//!
+//! One crate to depend on; its features choose what comes with it.
+//!
+//! | module | feature | default | what it is for |
+//! |---|---|---|---|
+//! | [`checkpoint`] | – | | PyTorch and safetensors files, [`NNCheckpoint`] |
+//! | [`params`] | – | | typed configurations, their states, the run id |
+//! | `net` | `net` | yes | the networks on candle, `NNModel` |
+//! | `net` | `generate` | no | `GenerativeNNModel`, with the tokenizer |
+//! | `run` | `run` | yes | runs on disk: history, checkpoints, training state |
+//!
+//! `cuda` and `metal` let candle compute on a card, where their toolkits are installed.
+
+pub use nnx_checkpoint as checkpoint;
+pub use nnx_checkpoint::{CheckpointFormat, CheckpointReader, NNCheckpoint};
+#[cfg(feature = "net")]
+pub use nnx_net as net;
+#[cfg(feature = "generate")]
+pub use nnx_net::GenerativeNNModel;
+#[cfg(feature = "net")]
+pub use nnx_net::NNModel;
+pub use nnx_params as params;
+#[cfg(feature = "run")]
+pub use nnx_run as run;
+#[cfg(feature = "run")]
+pub use nnx_run::{CheckpointStore, NNRun};
+
+#[cfg(all(doctest, feature = "net"))]
+#[doc = include_str!("../README.md")]
+mod readme {}
