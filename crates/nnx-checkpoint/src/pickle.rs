@@ -12,6 +12,7 @@ mod write;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use graph::NodeMap;
 pub use graph::{Call, Change, Graph, Node, NodeId, Object, Text};
 pub use opcode::{Opcode, opcodes};
 pub use read::{read, read_or_part};

@@ -1,12 +1,14 @@
 //! The object graph that a pickle describes.
 
-use std::collections::HashMap;
 use std::num::NonZeroU32;
 
 mod access;
 mod copy;
 mod describe;
+mod node_map;
 mod walk;
+
+pub(crate) use node_map::NodeMap;
 
 /// The offset of objects that no pickle byte made.
 const NO_OFFSET: u64 = u64::MAX;
@@ -43,7 +45,7 @@ impl NodeId {
 pub struct Graph {
     nodes: Vec<Node>,
     offsets: Vec<u64>,
-    extras: HashMap<NodeId, Extra>,
+    extras: NodeMap<Extra>,
     root: NodeId,
     protocol: u8,
 }
@@ -55,7 +57,7 @@ impl Graph {
         Self {
             nodes: vec![Node::None],
             offsets: vec![NO_OFFSET],
-            extras: HashMap::new(),
+            extras: NodeMap::default(),
             root: NodeId::FIRST,
             protocol,
         }
@@ -66,7 +68,7 @@ impl Graph {
         Self {
             nodes: Vec::new(),
             offsets: Vec::new(),
-            extras: HashMap::new(),
+            extras: NodeMap::default(),
             root: NodeId::FIRST,
             protocol: 0,
         }

@@ -20,7 +20,7 @@ use super::number;
 use super::survey::{Survey, TensorNode};
 use super::view::{self, Child, Role};
 use crate::error::{Error, ErrorKind, Result};
-use crate::pickle::NodeId;
+use crate::pickle::{NodeId, NodeMap};
 use crate::torch::{Layout, TensorInfo, TorchObject};
 use crate::{Dtype, Limits};
 
@@ -52,7 +52,7 @@ pub(super) fn list(
         limits,
         survey: &survey,
         path: String::new(),
-        on_the_way: HashMap::new(),
+        on_the_way: NodeMap::default(),
         told: HashSet::new(),
         name_bytes: 0,
         listing: Listing::default(),
@@ -80,7 +80,7 @@ struct Walk<'a> {
     /// The name of where the walk is.
     path: String,
     /// What lies between the root and here, with the length of its name.
-    on_the_way: HashMap<NodeId, usize>,
+    on_the_way: NodeMap<usize>,
     /// What was listed in full and holds no tensor.
     told: HashSet<NodeId>,
     name_bytes: u64,

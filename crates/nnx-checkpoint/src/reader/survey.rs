@@ -1,17 +1,17 @@
 //! What a graph holds, looked at once before anything is named.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use super::view::{self, Child};
 use crate::Limits;
 use crate::error::{Error, Result};
-use crate::pickle::{Graph, Node, NodeId};
+use crate::pickle::{Graph, Node, NodeId, NodeMap};
 use crate::torch::{TensorInfo, TorchObject};
 
 /// The objects below the roots: what lies below each, which are tensors, and which hold one.
 #[derive(Debug)]
 pub(super) struct Survey {
-    children: HashMap<NodeId, Vec<Child>>,
+    children: NodeMap<Vec<Child>>,
     tensors: Vec<(NodeId, TensorNode)>,
     /// For every node of the graph: what it is, and, of a tensor, which of them.
     marks: Vec<Mark>,
@@ -61,7 +61,7 @@ impl Survey {
         let mut met: u64 = 0;
         let graph = object.graph();
         let mut survey = Self {
-            children: HashMap::new(),
+            children: NodeMap::default(),
             tensors: Vec::new(),
             marks: vec![Mark::New; graph.len()],
         };

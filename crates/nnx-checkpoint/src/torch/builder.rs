@@ -8,7 +8,7 @@ use indexmap::IndexMap;
 use super::object::{PickledObject, TorchObject};
 use super::slot::{Reference, Slot, Slots};
 use crate::error::{Error, Result};
-use crate::pickle::{Call, Graph, Node, NodeId, Object, Text};
+use crate::pickle::{Call, Graph, Node, NodeId, NodeMap, Object, Text};
 use crate::{Dtype, Storage, Tensor, TensorClass};
 
 /// The protocol that `torch.save` uses unless told otherwise.
@@ -36,7 +36,7 @@ pub struct TorchBuilder {
     globals: HashMap<(String, String), NodeId>,
     /// By the storage's identity; the storage is kept, so that the identity stays its own.
     storages: IndexMap<usize, Built>,
-    by_node: HashMap<NodeId, Reference>,
+    by_node: NodeMap<Reference>,
     /// By the source's identity: what became of its objects; the source is kept, so that the
     /// identity stays its own.
     copied: HashMap<usize, (Arc<TorchObject>, HashMap<NodeId, NodeId>)>,
@@ -57,7 +57,7 @@ impl TorchBuilder {
             texts: HashMap::new(),
             globals: HashMap::new(),
             storages: IndexMap::new(),
-            by_node: HashMap::new(),
+            by_node: NodeMap::default(),
             copied: HashMap::new(),
         }
     }

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use super::legacy;
 use super::opening::Opening;
 use crate::error::{Error, Result};
-use crate::pickle::{Call, Graph, Node, NodeId, Text};
+use crate::pickle::{Call, Graph, Node, NodeId, NodeMap, Text};
 
 /// What the keys of such storages begin with; no key that PyTorch writes holds a slash.
 const KEY: &str = "nested/";
@@ -30,7 +30,7 @@ pub(super) fn resolve(
 ) -> Result<HashMap<String, Bytes>> {
     let mut storages = HashMap::new();
     // Many calls can share their bytes: these are read once.
-    let mut known: HashMap<NodeId, Held> = HashMap::new();
+    let mut known: NodeMap<Held> = NodeMap::default();
     let calls: Vec<(NodeId, NodeId)> = graph
         .ids()
         .filter_map(|id| argument(graph, id).map(|argument| (id, argument)))

@@ -1,6 +1,5 @@
 //! A saved object: the graph and its storages.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
 use std::path::Path;
@@ -13,7 +12,7 @@ use super::place::Place;
 use super::slot::{InPlace, Loading, Reference, Slot, Slots};
 use super::{bare, legacy, rebuild, tar, zip};
 use crate::error::{Error, Result};
-use crate::pickle::{Graph, Node, NodeId};
+use crate::pickle::{Graph, Node, NodeId, NodeMap};
 use crate::source::Source;
 use crate::zip::ZipArchive;
 use crate::{Dtype, Format, Limits, Storage};
@@ -34,7 +33,7 @@ use crate::{Dtype, Format, Limits, Storage};
 pub struct TorchObject {
     graph: Graph,
     slots: Vec<Slot>,
-    by_node: HashMap<NodeId, Reference>,
+    by_node: NodeMap<Reference>,
     place: Place,
     archive: Option<ZipArchive>,
     loading: Loading,

@@ -10,7 +10,7 @@ use indexmap::IndexMap;
 
 use super::place::Place;
 use crate::error::{Error, Result, shown};
-use crate::pickle::{Graph, NodeId};
+use crate::pickle::{Graph, NodeId, NodeMap};
 use crate::zip::{ZipArchive, ZipEntry};
 use crate::{Dtype, Storage};
 
@@ -252,7 +252,7 @@ impl Slot {
 #[derive(Debug)]
 pub(super) struct Slots {
     pub(super) slots: Vec<Slot>,
-    pub(super) by_node: HashMap<NodeId, Reference>,
+    pub(super) by_node: NodeMap<Reference>,
 }
 
 impl Slots {
@@ -268,10 +268,10 @@ impl Slots {
         mut locate: impl FnMut(&StorageId) -> Result<SlotSource>,
     ) -> Result<Self> {
         let mut slots: IndexMap<String, Slot> = IndexMap::new();
-        let mut by_node: HashMap<NodeId, Reference> = HashMap::new();
+        let mut by_node: NodeMap<Reference> = NodeMap::default();
         let mut views: HashMap<String, (usize, Range<usize>)> = HashMap::new();
         // The node that each persistent id was first met at: many nodes can share one.
-        let mut first: HashMap<NodeId, NodeId> = HashMap::new();
+        let mut first: NodeMap<NodeId> = NodeMap::default();
         let unequal = |pid, what: String| {
             let error = Error::malformed(what);
             place.locate(match graph.offset(pid) {
