@@ -333,6 +333,19 @@ fn shards_come_together_and_apart() {
             .collect();
         assert_eq!(left, [format!("model.{extension}").as_str()]);
         assert_eq!(tensors(&target), before);
+
+        // An index that lies about would lead readers past the new file.
+        std::fs::write(&index, "{}").unwrap();
+        let plain = ConvertOptions::default().drop_non_tensors(true);
+        let other = target
+            .with_file_name("other")
+            .join(format!("model.{extension}"));
+        convert(&source, &other, &plain).unwrap();
+        std::fs::remove_file(&target).unwrap();
+        let error = convert(&source, &target, &plain).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::TargetExists), "{error}");
+        convert(&source, &target, &plain.overwrite(true)).unwrap();
+        assert!(!index.exists());
     }
 }
 

@@ -92,7 +92,8 @@ pub fn convert_with(
     let in_target = |error: Error| error.in_path(target.as_ref());
     let target = Target::of(target.as_ref(), options).map_err(in_target)?;
     let plan = plan::plan(&reader, &mut origins, &target, options).map_err(in_source)?;
-    target.check_free(plan.paths(), options.overwrite)?;
+    let index = target.index();
+    target.check_free(plan.paths().chain([&index]), options.overwrite)?;
     let mut conversion = plan.report(&reader, &target);
     if options.dry_run {
         return Ok(conversion);
@@ -161,35 +162,45 @@ fn compare_sources(plan: &Plan) -> Result<()> {
     Ok(())
 }
 
-/// Renames what was written, and removes what an earlier conversion left of the same target.
+/// Renames what was written, and removes what an earlier conversion left of the same target: an old
+/// index would lead readers to old shards.
 fn put_in_place(
     plan: &Plan,
     target: &Target,
     written: Vec<(NewFile, PathBuf)>,
     options: &ConvertOptions,
 ) -> Result<()> {
-    let is_sharded = plan.index.is_some();
-    let earlier = if options.overwrite && options.max_shard_size.is_some() {
+    if !options.overwrite {
+        for (file, path) in written {
+            file.become_target().map_err(|error| error.in_path(&path))?;
+        }
+        return write_index(plan);
+    }
+    let was_sharded = target.index().symlink_metadata().is_ok();
+    let earlier = if was_sharded || options.max_shard_size.is_some() {
         target.earlier()
     } else {
         Vec::new()
     };
-    if options.overwrite && (is_sharded || options.max_shard_size.is_some()) {
-        remove(&target.index())?;
-    }
+    remove(&target.index())?;
     let mut kept = HashSet::new();
     for (file, path) in written {
         file.replace_target()
             .map_err(|error| error.in_path(&path))?;
         kept.insert(path);
     }
-    if let Some((path, text)) = &plan.index {
-        save_atomic(path, |w| Ok(w.write_all(text.as_bytes())?))?;
-    }
+    write_index(plan)?;
     for path in earlier.iter().filter(|path| !kept.contains(*path)) {
         remove(path)?;
     }
     Ok(())
+}
+
+fn write_index(plan: &Plan) -> Result<()> {
+    match &plan.index {
+        Some((path, text)) => save_atomic(path, |w| Ok(w.write_all(text.as_bytes())?)),
+        None => Ok(()),
+    }
 }
 
 fn remove(path: &Path) -> Result<()> {

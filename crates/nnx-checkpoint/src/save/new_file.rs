@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 use super::orphans;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// Links that are followed from one to the next, as many as Linux follows.
 const MAX_LINKS: usize = 40;
@@ -79,6 +79,21 @@ impl NewFile {
         self.temporary
             .persist(&self.target)
             .map_err(|error| error.error)?;
+        sync_folder(&self.folder);
+        Ok(())
+    }
+
+    /// Puts the file in the target's place, in one step, unless there is one.
+    ///
+    /// # Errors
+    /// [`ErrorKind::TargetExists`] when there is one, and when the operating system refuses.
+    pub(crate) fn become_target(self) -> Result<()> {
+        self.temporary
+            .persist_noclobber(&self.target)
+            .map_err(|error| match error.error.kind() {
+                io::ErrorKind::AlreadyExists => Error::new(ErrorKind::TargetExists),
+                _ => error.error.into(),
+            })?;
         sync_folder(&self.folder);
         Ok(())
     }
