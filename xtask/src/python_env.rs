@@ -28,7 +28,12 @@ const TORCH: &str = "2.15.0";
 pub(crate) const LIBRARIES: &[Library] = &[
     Library {
         version: "0.4.1",
-        requirements: &["torch==2.15.0", "thekaveh-nnx[hub]==0.4.1"],
+        requirements: &[
+            "torch==2.15.0",
+            // What graph networks run on; without it they open, and do not compute.
+            "torch_geometric==2.8.1",
+            "thekaveh-nnx[hub]==0.4.1",
+        ],
         drops: &[],
         replays: true,
     },
@@ -38,7 +43,7 @@ pub(crate) const LIBRARIES: &[Library] = &[
         requirements: &[
             "torch==2.15.0",
             "torchvision",
-            "torch_geometric",
+            "torch_geometric==2.8.1",
             "thekaveh-nnx[hub]==0.2.3",
         ],
         drops: &[
@@ -65,7 +70,7 @@ from importlib.metadata import version
 print(version('thekaveh-nnx'))";
 
 /// Imports everything that is installed on purpose and says which versions these are.
-const ALL_VERSIONS: &str = "import nnx, torch, safetensors, huggingface_hub
+const ALL_VERSIONS: &str = "import nnx, torch, torch_geometric, safetensors, huggingface_hub
 from importlib.metadata import version
 print(version('thekaveh-nnx'), version('torch').split('+')[0])";
 
@@ -106,7 +111,14 @@ pub(crate) fn ensure(library: &Library, folder: Option<PathBuf>) -> Result<PathB
     match state_of(&folder)? {
         State::Finished => match is_complete(&python, library) {
             Ok(()) => return Ok(python),
-            Err(why) => eprintln!("{}: made anew, {why}", folder.display()),
+            // An environment of an earlier state of this list lacks a package or two.
+            Err(why) => {
+                eprintln!("{}: completed, {why}", folder.display());
+                if complete(library, &folder).is_ok() && is_complete(&python, library).is_ok() {
+                    return Ok(python);
+                }
+                eprintln!("{}: made anew", folder.display());
+            }
         },
         State::Unfinished => eprintln!("{}: made anew, unfinished", folder.display()),
         State::Absent => {}
@@ -160,13 +172,18 @@ fn install(library: &Library, folder: &Path) -> Result<()> {
     fs::write(&unfinished, "")?;
     let base = env::var_os("PYTHON").unwrap_or_else(|| BASE_PYTHON.into());
     aside(Command::new(base).args(["-m", "venv"]).arg(folder))?;
+    complete(library, folder)?;
+    fs::remove_file(unfinished)?;
+    Ok(())
+}
+
+/// Installs what is not there yet.
+fn complete(library: &Library, folder: &Path) -> Result<()> {
     aside(
         Command::new(interpreter(folder))
             .args(["-m", "pip", "install", "--disable-pip-version-check"])
             .args(library.requirements),
-    )?;
-    fs::remove_file(unfinished)?;
-    Ok(())
+    )
 }
 
 /// Runs a command whose output is progress: all of it goes to stderr.
