@@ -2,12 +2,16 @@
 
 use std::io::Write;
 use std::path::Path;
+use std::thread;
 
 use super::object::TorchObject;
 use crate::error::{Error, Result};
 use crate::save::save_atomic;
 use crate::zip::ZipWriter;
 use crate::{Limits, pickle};
+
+/// Storages from this size on get their checksum from a thread of their own.
+const LARGE_BYTES: usize = 1 << 20;
 
 impl TorchObject {
     /// Writes the zip container that `torch.save` writes, with every record in the folder `root`
@@ -46,8 +50,16 @@ impl TorchObject {
             .iter()
             .map(|(key, bytes)| (*key, bytes.len() as u64, *bytes));
         write_records(&mut zip, &program, records, |w, bytes| {
-            w.write_all(bytes)?;
-            Ok(crc32fast::hash(bytes))
+            if bytes.len() < LARGE_BYTES {
+                w.write_all(bytes)?;
+                return Ok(crc32fast::hash(bytes));
+            }
+            // Writing waits for the system, and the checksum for the memory.
+            thread::scope(|scope| {
+                let crc = scope.spawn(|| crc32fast::hash(bytes));
+                w.write_all(bytes)?;
+                crc.join().map_err(|panic| std::panic::resume_unwind(panic))
+            })
         })?;
         zip.finish()?;
         Ok(())
