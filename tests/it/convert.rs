@@ -377,3 +377,58 @@ fn a_cast_keeps_structure_and_ties() {
         }
     }
 }
+
+/// PyTorch writes to an open file where the path is not ASCII, and then calls the folder so.
+#[test]
+fn the_folder_in_the_archive_is_that_of_torch_save() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = fixtures_dir().join("cases/C01_tied_weights/tied.pt");
+    for (name, root) in [("b.pt", "b"), ("é.pt", "archive"), ("dé/m.pt", "archive")] {
+        let target = folder.path().join(name);
+        convert(&source, &target, &ConvertOptions::default()).unwrap();
+        let bytes = std::fs::read(&target).unwrap();
+        let entry = format!("{root}/data.pkl");
+        let found = bytes
+            .windows(entry.len())
+            .any(|window| window == entry.as_bytes());
+        assert!(found, "{name} has no `{entry}`");
+    }
+}
+
+/// `torch.load(weights_only=True)` reads protocol 2 alone.
+#[test]
+fn a_plain_pickle_becomes_one_that_torch_reads_safely() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut judged = 0;
+    for protocol in 0..=5 {
+        let source = fixtures_dir().join(format!("reader/protocol{protocol}.pkl"));
+        let target = folder.path().join(format!("{protocol}.pt"));
+        convert(&source, &target, &ConvertOptions::default()).unwrap();
+        let object = nnx_checkpoint::torch::TorchObject::open(&target).unwrap();
+        assert_eq!(object.graph().protocol(), 2, "{protocol}");
+        assert_eq!(tensors(&target), tensors(&source));
+        judged += 1;
+    }
+    assert_eq!(judged, 6);
+}
+
+/// What a conversion takes away without being asked, it tells.
+#[test]
+fn what_has_no_place_beside_a_tensor_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut told = std::collections::BTreeSet::new();
+    for path in corpus() {
+        let target = folder.path().join("out.safetensors");
+        let options = ConvertOptions::default()
+            .drop_non_tensors(true)
+            .overwrite(true);
+        if let Ok(done) = convert(&path, &target, &options) {
+            for note in done.notes {
+                told.insert(note.split('`').next().unwrap().trim().to_owned());
+            }
+        }
+    }
+    for what in ["attributes set on", "the versions of the modules ("] {
+        assert!(told.contains(what), "{told:?}");
+    }
+}

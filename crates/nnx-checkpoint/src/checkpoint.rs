@@ -185,7 +185,14 @@ impl NNCheckpoint {
             }
             // Whatever is no torch file is given to the safetensors reader, as in the reference:
             // its header may begin with a space.
-            _ => metadata::checkpoint(&SafeTensors::parse(bytes, limits)?),
+            _ => {
+                let file = SafeTensors::parse(bytes, limits)?;
+                let tensors = file.tensors();
+                let tensors = tensors
+                    .map(|(name, tensor)| (name, tensor.clone()))
+                    .collect();
+                metadata::checkpoint(file.metadata(), tensors)
+            }
         }
     }
 
@@ -197,13 +204,21 @@ impl NNCheckpoint {
         }
     }
 
-    /// The checkpoint that an open file is.
+    /// Whether a metadata key is one of those that a checkpoint's configuration is under.
+    pub(crate) fn is_own_key(key: &str) -> bool {
+        metadata::is_own_key(key)
+    }
+
+    /// The checkpoint that an open file is, or several with an index are.
     pub(crate) fn of_reader(reader: &CheckpointReader, limits: &Limits) -> Result<Self> {
-        match (reader.object(), reader.safetensors()) {
-            (Some(object), _) => decode::checkpoint(object, limits),
-            (None, Some(file)) => metadata::checkpoint(file),
-            (None, None) => Err(Error::unsupported("not a single file")),
+        if let Some(object) = reader.object() {
+            return decode::checkpoint(object, limits);
         }
+        let mut tensors = Vec::new();
+        for entry in reader.tensors() {
+            tensors.push((entry.name(), reader.tensor(entry.name())?));
+        }
+        metadata::checkpoint(reader.metadata(), tensors)
     }
 
     /// The object graph of the pickle form.

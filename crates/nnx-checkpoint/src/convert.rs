@@ -92,9 +92,12 @@ pub fn convert_with(
     let in_target = |error: Error| error.in_path(target.as_ref());
     let target = Target::of(target.as_ref(), options).map_err(in_target)?;
     let plan = plan::plan(&reader, &mut origins, &target, options).map_err(in_source)?;
-    let index = target.index();
-    target.check_free(plan.paths().chain([&index]), options.overwrite)?;
-    let mut conversion = plan.report(&reader, &target);
+    // A reader takes the index before the single file, and one of the two is of something else then.
+    let (index, single) = (target.index(), target.single());
+    target.check_free(plan.paths().chain([&index, &single]), options.overwrite)?;
+    let conversion = plan.report(&reader, &target).map_err(in_source)?;
+    // All that is still needed of the source has its place in the plan.
+    drop((reader, origins));
     if options.dry_run {
         return Ok(conversion);
     }
@@ -111,9 +114,6 @@ pub fn convert_with(
     let mut written = Vec::new();
     for file in &plan.files {
         written.push(write(file, source.as_ref(), options, &mut meter)?);
-    }
-    for ((_, size), (file, _)) in conversion.files.iter_mut().zip(&written) {
-        *size = file.file().metadata()?.len();
     }
     put_in_place(&plan, &target, written, options)?;
     Ok(conversion)
@@ -177,7 +177,7 @@ fn put_in_place(
         return write_index(plan);
     }
     let was_sharded = target.index().symlink_metadata().is_ok();
-    let earlier = if was_sharded || options.max_shard_size.is_some() {
+    let earlier = if was_sharded || plan.index.is_some() {
         target.earlier()
     } else {
         Vec::new()
@@ -230,24 +230,19 @@ impl Plan {
         pieces.fold(0, |sum, piece| sum.saturating_add(piece.len()))
     }
 
-    fn report(&self, reader: &CheckpointReader, target: &Target) -> Conversion {
+    fn report(&self, reader: &CheckpointReader, target: &Target) -> Result<Conversion> {
         let is_sharded = self.index.is_some();
         let mut files: Vec<(PathBuf, u64)> = self
             .files
             .iter()
-            .map(|file| {
-                (
-                    file.path.clone(),
-                    file.pieces.iter().map(plan::Piece::len).sum(),
-                )
-            })
-            .collect();
+            .map(|file| Ok((file.path.clone(), file.file_len()?)))
+            .collect::<Result<_>>()?;
         files.extend(
             self.index
                 .as_ref()
                 .map(|(path, text)| (path.clone(), text.len() as u64)),
         );
-        Conversion {
+        Ok(Conversion {
             source: reader.format(),
             target: match (target.format, is_sharded) {
                 (TargetFormat::SafeTensors, false) => Format::SafeTensors,
@@ -262,6 +257,6 @@ impl Plan {
             dropped: self.dropped.clone(),
             dropped_metadata: self.dropped_metadata.clone(),
             notes: reader.notes().iter().chain(&self.notes).cloned().collect(),
-        }
+        })
     }
 }

@@ -89,9 +89,10 @@ pub enum ErrorKind {
     #[error(
         "the target has no place for {}; {}leave them out (`drop-non-tensors`)",
         listed(values, *count),
-        match hint {
-            Some(path) => format!("take the tensors alone (`select {path}`), or "),
-            None => String::new(),
+        match paths.as_slice() {
+            [] => String::new(),
+            [path] => format!("take the tensors below `{path}` alone (`select`), or "),
+            paths => format!("take what is below one of `{}` (`select`), or ", paths.join("`, `")),
         }
     )]
     NotHeld {
@@ -99,8 +100,8 @@ pub enum ErrorKind {
         values: Vec<String>,
         /// How many there are.
         count: usize,
-        /// The path under which the tensors lie, where a selection would do.
-        hint: Option<String>,
+        /// Paths below which there are tensors and nothing else.
+        paths: Vec<String>,
     },
     /// The caller stopped the work; nothing was changed.
     #[error("stopped; nothing was changed")]

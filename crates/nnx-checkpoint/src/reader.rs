@@ -27,8 +27,6 @@ use self::file::{File, Part};
 pub use self::options::OpenOptions;
 use crate::error::{Error, ErrorKind, Result};
 use crate::globals::GlobalUse;
-#[cfg(feature = "nnx")]
-use crate::safetensors::SafeTensors;
 use crate::torch::TorchObject;
 use crate::{Format, Tensor};
 
@@ -165,15 +163,6 @@ impl CheckpointReader {
     /// The files that were opened, each with its bytes; none for bytes that had no file.
     pub(crate) fn files(&self) -> &[(PathBuf, Bytes)] {
         &self.files
-    }
-
-    /// The one safetensors file that was opened, if it was one.
-    #[cfg(feature = "nnx")]
-    pub(crate) fn safetensors(&self) -> Option<&SafeTensors> {
-        match self.parts.as_slice() {
-            [Part::SafeTensors(file)] => Some(file),
-            _ => None,
-        }
     }
 
     /// The PyTorch files that the tensors come from.

@@ -27,4 +27,4 @@ pub use object::{PickledObject, StorageInfo, TorchObject};
 pub(crate) use opening::Opening;
 pub use rebuild::{Layout, QuantizerInfo, SparseKind, TensorInfo};
 pub(crate) use slot::InPlace;
-pub(crate) use write::write_records;
+pub(crate) use write::{archive_root, write_records};

@@ -31,6 +31,7 @@ mod record;
 mod writer;
 
 pub use archive::ZipArchive;
+pub(crate) use archive::decoded;
 pub use entry::ZipEntry;
 pub use writer::ZipWriter;
 

@@ -56,16 +56,26 @@ fn failure(error: Error, source: &Path) -> Failure {
             "there is a file already; say `--overwrite` to replace it, or choose another name"
                 .to_owned(),
         ),
-        ErrorKind::NotHeld { hint, .. } => {
+        ErrorKind::NotHeld { paths, .. } => {
             let what = error.kind().to_string();
             let what = what.split("; ").next().unwrap_or_default();
-            Some(match hint {
-                Some(path) => format!(
-                    "{what}; say `--select {path}` to take the tensors alone, or \
-                     `--drop-non-tensors` to leave the rest out"
-                ),
-                None => format!("{what}; say `--drop-non-tensors` to leave them out"),
-            })
+            let select = match paths.as_slice() {
+                [] => String::new(),
+                [path] => format!("`--select {path}` to take the tensors below it alone, or "),
+                paths => {
+                    let paths: Vec<String> = paths
+                        .iter()
+                        .map(|path| format!("`--select {path}`"))
+                        .collect();
+                    format!(
+                        "one of {} to take what is below it alone, or ",
+                        paths.join(", ")
+                    )
+                }
+            };
+            Some(format!(
+                "{what}; say {select}`--drop-non-tensors` to leave the rest out"
+            ))
         }
         _ => None,
     };

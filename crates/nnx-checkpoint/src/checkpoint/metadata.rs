@@ -8,7 +8,6 @@ use nnx_params::{
 
 use super::NNCheckpoint;
 use crate::error::{Error, Result};
-use crate::safetensors::SafeTensors;
 use crate::{StateDict, Tensor};
 
 /// The metadata's format version.
@@ -42,9 +41,16 @@ pub(super) fn is_checkpoint(metadata: &IndexMap<String, String>) -> bool {
     metadata.contains_key(key::VERSION)
 }
 
+/// Whether a key is one of NNx's own.
+pub(super) fn is_own_key(key: &str) -> bool {
+    key == BUNDLE || key::ALL.contains(&key)
+}
+
 /// Reads the safetensors form.
-pub(super) fn checkpoint(file: &SafeTensors) -> Result<NNCheckpoint> {
-    let metadata = file.metadata();
+pub(super) fn checkpoint(
+    metadata: &IndexMap<String, String>,
+    mut tensors: Vec<(&str, Tensor)>,
+) -> Result<NNCheckpoint> {
     if metadata.contains_key(BUNDLE) {
         return Err(Error::unsupported(
             "a file of an NNx bundle, which is read as a whole; give a checkpoint file instead",
@@ -72,11 +78,7 @@ pub(super) fn checkpoint(file: &SafeTensors) -> Result<NNCheckpoint> {
         })
     };
 
-    let mut names: Vec<_> = file.tensors().collect();
-    names.sort_by_key(|(name, _)| *name);
-    let net_state = names
-        .into_iter()
-        .map(|(name, tensor)| (name, tensor.clone()));
+    tensors.sort_by_key(|(name, _)| *name);
     let net_params = match json(key::NET_PARAMS, required(key::NET_PARAMS)?)? {
         Value::None => None,
         state => Some(typed(
@@ -89,7 +91,7 @@ pub(super) fn checkpoint(file: &SafeTensors) -> Result<NNCheckpoint> {
     let idp = json(key::IDP, required(key::IDP)?)?;
     let mut checkpoint = NNCheckpoint::new(
         net_params,
-        net_state.collect(),
+        tensors.into_iter().collect(),
         typed(key::MODEL_PARAMS, &model_params, NNModelParams::from_state)?,
         typed(key::IDP, &idp, NNIterationDataPoint::from_state)?,
     );

@@ -6,6 +6,7 @@ use super::make::Make;
 use super::options::ConvertOptions;
 use super::origin::{Origin, Origins};
 use crate::error::{Error, ErrorKind, Result};
+use crate::pickle::{Call, Node};
 use crate::{CheckpointReader, Dtype, OtherEntry, Storage, Tensor, contiguous_strides};
 
 /// A tensor on its way.
@@ -32,11 +33,11 @@ impl Items {
     /// When an option matches nothing, two names become one, or a tensor cannot be given, such as a
     /// sparse one.
     pub(super) fn of(reader: &CheckpointReader, options: &ConvertOptions) -> Result<Self> {
-        let mut names = Names::new(options);
+        let mut names = Names::new(reader, options);
         let mut items = Self::default();
         let mut taken = HashSet::new();
         for entry in reader.tensors() {
-            let Some(name) = names.of(entry.name()) else {
+            let Some(name) = names.of_tensor(entry.name())? else {
                 continue;
             };
             if !taken.insert(name.clone()) {
@@ -55,6 +56,9 @@ impl Items {
             });
         }
         for entry in reader.others() {
+            if is_empty_root(reader, entry) {
+                continue;
+            }
             let Some(name) = names.of(entry.path()) else {
                 continue;
             };
@@ -85,15 +89,17 @@ impl Items {
 /// New names for old ones.
 struct Names<'a> {
     options: &'a ConvertOptions,
+    select: Option<String>,
     selected: bool,
     stripped: bool,
     renamed: Vec<bool>,
 }
 
 impl<'a> Names<'a> {
-    fn new(options: &'a ConvertOptions) -> Self {
+    fn new(reader: &CheckpointReader, options: &'a ConvertOptions) -> Self {
         Self {
             options,
+            select: options.select.as_ref().map(|path| full_path(reader, path)),
             selected: false,
             stripped: false,
             renamed: vec![false; options.rename.len()],
@@ -102,7 +108,7 @@ impl<'a> Names<'a> {
 
     /// The new name; none for what is not selected.
     fn of(&mut self, name: &str) -> Option<String> {
-        if let Some(select) = &self.options.select {
+        if let Some(select) = &self.select {
             below(name, select)?;
             self.selected = true;
         }
@@ -126,6 +132,20 @@ impl<'a> Names<'a> {
             }
         }
         Some(name)
+    }
+
+    /// [`of`](Self::of) for a tensor, which has a name.
+    ///
+    /// # Errors
+    /// When an option leaves nothing of the name.
+    fn of_tensor(&mut self, name: &str) -> Result<Option<String>> {
+        match self.of(name) {
+            Some(new) if new.is_empty() && !name.is_empty() => Err(Error::unsupported(
+                "the options leave nothing of the tensor's name",
+            )
+            .in_tensor(name)),
+            new => Ok(new),
+        }
     }
 
     /// Refuses options that matched nothing: they are misspelt.
@@ -158,6 +178,52 @@ impl<'a> Names<'a> {
             first.join("`, `")
         )))
     }
+}
+
+/// Whether it is the root of a file that holds nothing.
+fn is_empty_root(reader: &CheckpointReader, entry: &OtherEntry) -> bool {
+    let is_empty = |node| {
+        reader.object().is_some_and(|object| {
+            let graph = object.graph();
+            match graph.node(node) {
+                Node::Dict(pairs) => pairs.is_empty(),
+                Node::Object(made) => {
+                    made.pairs.is_empty()
+                        && made.items.is_empty()
+                        && made.state.is_none()
+                        && matches!(made.call, Call::Reduce { callable, .. }
+                            if graph.global(callable) == Some(("collections", "OrderedDict")))
+                }
+                _ => false,
+            }
+        })
+    };
+    entry.path().is_empty() && entry.node().is_some_and(is_empty)
+}
+
+/// The path as the file has it: within a pickled NNx checkpoint, whose tensors are shown by the
+/// names of the state dict, also one of those.
+fn full_path(reader: &CheckpointReader, path: &str) -> String {
+    let is_there = |path: &str| {
+        let names = reader.tensors().iter().map(|entry| entry.name());
+        names
+            .chain(reader.others().iter().map(OtherEntry::path))
+            .any(|name| below(name, path).is_some())
+    };
+    #[cfg(feature = "nnx")]
+    {
+        let within = format!("{}.{path}", crate::checkpoint::STATE_FIELD);
+        if !is_there(path)
+            && reader.object().is_some()
+            && crate::NNCheckpoint::is_one(reader)
+            && is_there(&within)
+        {
+            return within;
+        }
+    }
+    #[cfg(not(feature = "nnx"))]
+    let _ = is_there;
+    path.to_owned()
 }
 
 /// What follows a path in a name that is the path or lies below it.

@@ -84,10 +84,7 @@ impl Make {
                 }
                 (Storage::new(extent.read()?), 0)
             }
-            Origin::Load { object, slot } => (
-                Storage::new(object.load(*slot, verify)?),
-                self.tensor.offset(),
-            ),
+            Origin::Load(encoded) => (Storage::new(encoded.load(verify)?), self.tensor.offset()),
             Origin::Made(_) => {
                 return Err(Error::unsupported("made bytes are not made over again"));
             }

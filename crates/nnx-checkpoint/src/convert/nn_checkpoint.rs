@@ -22,10 +22,14 @@ pub(super) fn plan(
     target: &Target,
     options: &ConvertOptions,
 ) -> Result<Option<Plan>> {
-    if options.reshapes() {
+    let is_torch = target.format == TargetFormat::Torch;
+    if options.renames() || (is_torch && options.drop_non_tensors) {
         return Ok(None);
     }
-    let is_safetensors = reader.format() == Format::SafeTensors;
+    let is_safetensors = matches!(
+        reader.format(),
+        Format::SafeTensors | Format::ShardedSafeTensors
+    );
     let is_other_form = is_safetensors == (target.format == TargetFormat::Torch);
     if !is_other_form || !NNCheckpoint::is_one(reader) {
         return Ok(None);

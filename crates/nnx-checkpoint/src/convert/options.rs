@@ -37,8 +37,10 @@ pub struct ConvertOptions {
     /// Texts for the metadata of a safetensors file; a key that the source has too is replaced.
     /// Default: none.
     pub metadata: Vec<(String, String)>,
-    /// Whether values are left out that are no tensors, and metadata that has no place in the
-    /// target. Default: `false`, such a source is refused.
+    /// Whether the target is to have tensors alone: values that are none are left out, and metadata
+    /// that has no place there. An NNx checkpoint that becomes a safetensors file keeps its
+    /// configuration, which has its place. Default: `false`, a source with values that the target
+    /// has no place for is refused.
     pub drop_non_tensors: bool,
     /// What becomes of tensors that are one and the same under several names. Default:
     /// [`Tied::Kept`].
@@ -130,13 +132,9 @@ pub enum Tied {
 }
 
 impl ConvertOptions {
-    /// Whether names or values are chosen, so that a structure cannot be kept.
-    pub(super) fn reshapes(&self) -> bool {
-        self.select.is_some()
-            || self.strip_prefix.is_some()
-            || !self.rename.is_empty()
-            || self.max_shard_size.is_some()
-            || self.drop_non_tensors
+    /// Whether tensors are chosen or get other names.
+    pub(super) fn renames(&self) -> bool {
+        self.select.is_some() || self.strip_prefix.is_some() || !self.rename.is_empty()
     }
 
     /// The bytes of a size such as `5GB`: a number with or without one of the decimal units that
@@ -163,8 +161,18 @@ impl ConvertOptions {
         UNITS
             .iter()
             .find_map(|(unit, bytes)| {
-                let number: u64 = upper.strip_suffix(unit)?.trim().parse().ok()?;
-                number.checked_mul(*bytes)
+                let number = upper.strip_suffix(unit)?.trim();
+                if let Ok(number) = number.parse::<u64>() {
+                    return number.checked_mul(*bytes);
+                }
+                let is_plain = number.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+                let number: f64 = number.parse().ok().filter(|_| is_plain && *bytes > 1)?;
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "a size is positive, and its fraction of a byte is dropped"
+                )]
+                Some((number * *bytes as f64) as u64)
             })
             .filter(|&bytes| bytes > 0)
             .ok_or_else(|| {

@@ -34,12 +34,27 @@ pub(super) enum Origin {
     /// They stand somewhere as they are.
     InPlace(Stored),
     /// They are compressed, or in another byte order.
-    Load {
-        object: Arc<TorchObject>,
-        slot: usize,
-    },
+    Load(Encoded),
     /// They are made of those of another storage.
     Made(Make),
+}
+
+/// A storage that its file has compressed, or in another byte order.
+#[derive(Clone, Debug)]
+pub(super) struct Encoded {
+    object: Arc<TorchObject>,
+    slot: usize,
+    raw: Extent,
+}
+
+impl Encoded {
+    /// The bytes of the storage.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or the bytes are not what the file says of them.
+    pub(super) fn load(&self, verify: bool) -> Result<Bytes> {
+        self.object.decode(self.slot, self.raw.read()?, verify)
+    }
 }
 
 /// Bytes that stand somewhere, and the CRC-32 that their file has for them with the name of the
@@ -97,10 +112,11 @@ impl Origins {
                     extent: self.extent(bytes),
                     checksum,
                 }),
-                None => Origin::Load {
+                None => Origin::Load(Encoded {
                     object: Arc::clone(object),
                     slot,
-                },
+                    raw: self.extent(object.raw(slot)?),
+                }),
             };
             self.insert(storage, origin);
         }

@@ -134,10 +134,7 @@ fn make(
         Content::Make(make) => make.run(limits, verify, each),
         Content::Origin(origin, _) => match &**origin {
             Origin::Made(make) => make.run(limits, verify, each),
-            Origin::Load { object, slot } => {
-                let bytes = object.load(*slot, verify)?;
-                bytes.chunks(CHUNK_BYTES).try_for_each(each)
-            }
+            Origin::Load(encoded) => encoded.load(verify)?.chunks(CHUNK_BYTES).try_for_each(each),
             Origin::InPlace(stored) => stored.extent.chunks(each),
         },
     }
@@ -225,9 +222,8 @@ impl Output<'_, '_> {
             // Between files this is `copy_file_range`, which shares blocks where it can.
             let moved = io::copy(&mut source.take(now), &mut self.file)?;
             if moved == 0 {
-                return Err(Error::malformed(
-                    "the file became shorter while it was read",
-                ));
+                let error = Error::malformed("the file became shorter while it was read");
+                return Err(error.in_path(self.source));
             }
             self.moved(moved)?;
             left = left.saturating_sub(moved);

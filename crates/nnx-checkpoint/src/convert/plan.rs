@@ -1,25 +1,33 @@
 //! What files a conversion writes, down to the origin of every byte.
 
+mod notes;
 mod shards;
 pub(super) mod tensors;
 pub(super) mod torch;
 
+use std::collections::HashSet;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 
 use super::item::{Items, Transform};
 use super::make::Make;
-use super::options::{ConvertOptions, TargetFormat};
+use super::options::{ConvertOptions, TargetFormat, Tied};
 use super::origin::{Origin, Origins, Stored};
 use super::target::Target;
+#[cfg(feature = "nnx")]
+use crate::NNCheckpoint;
 use crate::error::{Error, ErrorKind, Result};
-use crate::torch::TorchObject;
+use crate::torch::{TorchObject, write_records};
+use crate::zip::ZipWriter;
 use crate::{CheckpointReader, Dtype, OtherEntry};
 
 /// Values that an error names.
 const SHOWN_VALUES: usize = 8;
+/// Paths that it names.
+const SHOWN_PATHS: usize = 4;
 
 /// Everything that a conversion will write.
 #[derive(Debug)]
@@ -80,6 +88,42 @@ pub(super) struct Expected {
     pub(super) shape: Vec<usize>,
 }
 
+impl FilePlan {
+    /// Bytes of the file.
+    ///
+    /// # Errors
+    /// When there are more records than an archive can have.
+    pub(super) fn file_len(&self) -> Result<u64> {
+        let pieces = self.pieces.iter().map(Piece::len);
+        let content = pieces.fold(0u64, u64::saturating_add);
+        let around = match &self.container {
+            Container::SafeTensors { header } => header.len() as u64,
+            Container::Torch { root, program } => {
+                let mut zip = ZipWriter::new(Counter(0), root);
+                let storages = self.pieces.iter();
+                let storages = storages.map(|piece| (piece.label.as_str(), piece.len(), ()));
+                write_records(&mut zip, program, storages, |_, ()| Ok(0))?;
+                zip.finish()?.0
+            }
+        };
+        Ok(content.saturating_add(around))
+    }
+}
+
+/// Counts what is written.
+struct Counter(u64);
+
+impl Write for Counter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 = self.0.saturating_add(bytes.len() as u64);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 impl Piece {
     /// Bytes of the piece.
     pub(super) fn len(&self) -> u64 {
@@ -115,11 +159,13 @@ pub(super) fn plan(
     target: &Target,
     options: &ConvertOptions,
 ) -> Result<Plan> {
+    check_options(reader, target, options)?;
+    let is_split = is_split(reader, options);
     #[cfg(feature = "nnx")]
-    if let Some(plan) = super::nn_checkpoint::plan(reader, origins, target, options)? {
+    if !is_split && let Some(plan) = super::nn_checkpoint::plan(reader, origins, target, options)? {
         return Ok(plan);
     }
-    if let Some(object) = whole(reader, target, options) {
+    if !is_split && let Some(object) = whole(reader, target, options) {
         return torch::whole(reader, &object, origins, target, options);
     }
     let items = Items::of(reader, options)?;
@@ -127,7 +173,8 @@ pub(super) fn plan(
     match target.format {
         TargetFormat::SafeTensors => {
             let held = Held::of(reader, &items, options)?;
-            let metadata = metadata(reader, options);
+            let (metadata, dropped_metadata) = metadata(reader, options)?;
+            let notes = notes::of_tensors_alone(reader);
             let mut plan = tensors::plan(
                 items.tensors,
                 metadata,
@@ -137,6 +184,8 @@ pub(super) fn plan(
                 &mut transform,
             )?;
             plan.dropped = held.dropped;
+            plan.dropped_metadata = dropped_metadata;
+            plan.notes.extend(notes);
             Ok(plan)
         }
         TargetFormat::Torch => torch::flat(reader, items, origins, target, options, &mut transform),
@@ -150,13 +199,62 @@ fn whole(
     options: &ConvertOptions,
 ) -> Option<Arc<TorchObject>> {
     let object = reader.object()?;
-    (target.format == TargetFormat::Torch && !options.reshapes() && !object.is_script())
+    let is_whole = !options.renames() && !options.drop_non_tensors;
+    (target.format == TargetFormat::Torch && is_whole && !object.is_script())
         .then(|| Arc::clone(object))
 }
 
+/// Whether the tensors take more than one file may have.
+fn is_split(reader: &CheckpointReader, options: &ConvertOptions) -> bool {
+    let tensors = reader.tensors().iter();
+    let bytes = tensors.fold(0u64, |sum, entry| sum.saturating_add(entry.byte_len()));
+    options.max_shard_size.is_some_and(|most| bytes > most)
+}
+
+/// Refuses options that would do nothing.
+fn check_options(
+    reader: &CheckpointReader,
+    target: &Target,
+    options: &ConvertOptions,
+) -> Result<()> {
+    if target.format == TargetFormat::Torch {
+        if !options.metadata.is_empty() {
+            return Err(Error::unsupported(
+                "a PyTorch file has no metadata to add a text to (`metadata`)",
+            ));
+        }
+        if options.tied == Tied::Aliased {
+            return Err(Error::unsupported(
+                "a PyTorch file stores tied tensors once as it is, without aliases (`alias`)",
+            ));
+        }
+    }
+    #[cfg(feature = "nnx")]
+    if NNCheckpoint::is_one(reader)
+        && let Some((key, _)) = options
+            .metadata
+            .iter()
+            .find(|(key, _)| NNCheckpoint::is_own_key(key))
+    {
+        return Err(Error::unsupported(format!(
+            "the metadata key `{key}` is one of NNx's own, and the source is an NNx checkpoint"
+        )));
+    }
+    #[cfg(not(feature = "nnx"))]
+    let _ = reader;
+    Ok(())
+}
+
 /// The metadata of a safetensors file: the source's, or that of a PyTorch file by custom, and what
-/// the options add.
-fn metadata(reader: &CheckpointReader, options: &ConvertOptions) -> IndexMap<String, String> {
+/// the options add. The second are keys that were left out.
+///
+/// # Errors
+/// When tensors get other names that an NNx configuration in the metadata does not know, and the
+/// options do not say that it may go.
+fn metadata(
+    reader: &CheckpointReader,
+    options: &ConvertOptions,
+) -> Result<(IndexMap<String, String>, Vec<String>)> {
     let mut metadata = reader.metadata().clone();
     // A name that the metadata gave a tensor is listed as that tensor.
     metadata.retain(|key, _| reader.entry(key).is_none());
@@ -166,10 +264,37 @@ fn metadata(reader: &CheckpointReader, options: &ConvertOptions) -> IndexMap<Str
     ) {
         metadata.insert("format".to_owned(), "pt".to_owned());
     }
+    let dropped = outdated_keys(reader, options);
+    if !dropped.is_empty() && !options.drop_non_tensors {
+        let values = dropped
+            .iter()
+            .map(|key| format!("`{key}` (metadata of an NNx checkpoint, which knows its names)"))
+            .collect();
+        return Err(not_held(values, dropped.len(), Vec::new()));
+    }
+    metadata.retain(|key, _| !dropped.contains(key));
     for (key, value) in &options.metadata {
         metadata.insert(key.clone(), value.clone());
     }
-    metadata
+    Ok((metadata, dropped))
+}
+
+/// The metadata keys of a safetensors file whose texts speak of names that the tensors will not have
+/// any more.
+#[cfg(feature = "nnx")]
+fn outdated_keys(reader: &CheckpointReader, options: &ConvertOptions) -> Vec<String> {
+    let is_outdated =
+        options.renames() && reader.object().is_none() && NNCheckpoint::is_one(reader);
+    let keys = reader.metadata().keys();
+    keys.filter(|key| is_outdated && NNCheckpoint::is_own_key(key))
+        .cloned()
+        .collect()
+}
+
+/// Without NNx's checkpoints no text is known to speak of names.
+#[cfg(not(feature = "nnx"))]
+fn outdated_keys(_reader: &CheckpointReader, _options: &ConvertOptions) -> Vec<String> {
+    Vec::new()
 }
 
 /// What becomes of values that have no place in the target.
@@ -199,31 +324,31 @@ impl Held {
     }
 }
 
-/// An error that names values which have no place in the target.
-pub(super) fn not_held(values: Vec<String>, count: usize, hint: Option<String>) -> Error {
+/// An error that names values which have no place in the target, and the paths below which there are
+/// tensors alone.
+pub(super) fn not_held(values: Vec<String>, count: usize, paths: Vec<String>) -> Error {
     Error::new(ErrorKind::NotHeld {
         values,
         count,
-        hint,
+        paths,
     })
 }
 
-/// The path that holds most of the tensors, where they share one.
-fn select_hint(reader: &CheckpointReader) -> Option<String> {
-    let mut tops: IndexMap<&str, usize> = IndexMap::new();
+/// The first parts of names below which there are tensors and nothing else.
+fn select_hint(reader: &CheckpointReader) -> Vec<String> {
+    let top = |name: &str| name.split('.').next().unwrap_or(name).to_owned();
+    let others: HashSet<String> = reader
+        .others()
+        .iter()
+        .map(|entry| top(entry.path()))
+        .collect();
+    let mut paths: IndexSet<String> = IndexSet::new();
     for entry in reader.tensors() {
-        let (top, _) = entry.name().split_once('.')?;
-        let count = tops.entry(top).or_default();
-        *count = count.saturating_add(1);
+        // A tensor at the top is no path to others.
+        if entry.name().contains('.') {
+            paths.insert(top(entry.name()));
+        }
     }
-    let (top, _) = tops.into_iter().max_by_key(|(_, count)| *count)?;
-    let is_other = |entry: &&OtherEntry| {
-        entry.path() == top
-            || entry
-                .path()
-                .strip_prefix(top)
-                .is_some_and(|rest| rest.starts_with('.'))
-    };
-    // A selection helps only where it leaves the other values behind.
-    (!reader.others().iter().any(|entry| is_other(&entry))).then(|| top.to_owned())
+    paths.retain(|path| !others.contains(path));
+    paths.into_iter().take(SHOWN_PATHS).collect()
 }

@@ -21,7 +21,8 @@ impl Target {
     /// When neither the options nor the extension tell the format, or the name is not one.
     pub(super) fn of(path: &Path, options: &ConvertOptions) -> Result<Self> {
         let by_extension = TargetFormat::of_extension(path);
-        if path.is_dir() || (by_extension.is_none() && ends_with_separator(path)) {
+        let is_folder = ends_with_separator(path) || options.max_shard_size.is_some();
+        if path.is_dir() || (by_extension.is_none() && is_folder) {
             let format = options.to.unwrap_or(TargetFormat::SafeTensors);
             return Ok(Self {
                 format,

@@ -62,13 +62,6 @@ impl TorchBuilder {
         }
     }
 
-    /// The same with at least that pickle protocol, for objects which older ones do not know.
-    #[must_use]
-    pub(crate) fn with_protocol(mut self, protocol: u8) -> Self {
-        self.graph.set_protocol(protocol.max(PROTOCOL));
-        self
-    }
-
     /// `None`.
     pub fn none(&mut self) -> NodeId {
         self.graph.push(Node::None)

@@ -133,7 +133,7 @@ impl TorchObject {
     }
 
     /// The same object, whose storages are never read: their bytes are asked for by
-    /// [`in_place`](Self::in_place) and [`load`](Self::load).
+    /// [`in_place`](Self::in_place), [`raw`](Self::raw) and [`decode`](Self::decode).
     #[must_use]
     pub(crate) fn with_planned_storages(mut self) -> Self {
         self.loading = Loading::Planned;
@@ -149,12 +149,20 @@ impl TorchObject {
         self.slot(index)?.in_place(self.archive.as_ref())
     }
 
-    /// The bytes of a storage, kept by no one.
+    /// What the file has of a storage, compressed or not; no byte of it is touched.
+    ///
+    /// # Errors
+    /// When the archive contradicts itself, or there is no such storage.
+    pub(crate) fn raw(&self, index: usize) -> Result<Bytes> {
+        self.slot(index)?.raw(self.archive.as_ref())
+    }
+
+    /// The bytes of a storage, of which these are the [raw](Self::raw) ones.
     ///
     /// # Errors
     /// As for [`storage`](Self::storage), and when there is no such storage.
-    pub(crate) fn load(&self, index: usize, verify: bool) -> Result<Bytes> {
-        self.slot(index)?.load(self.archive.as_ref(), verify)
+    pub(crate) fn decode(&self, index: usize, raw: Bytes, verify: bool) -> Result<Bytes> {
+        self.slot(index)?.decode(self.archive.as_ref(), raw, verify)
     }
 
     fn slot(&self, index: usize) -> Result<&Slot> {

@@ -11,7 +11,7 @@ use indexmap::IndexMap;
 use super::place::Place;
 use crate::error::{Error, Result, shown};
 use crate::pickle::{Graph, NodeId, NodeMap};
-use crate::zip::{ZipArchive, ZipEntry};
+use crate::zip::{ZipArchive, ZipEntry, decoded};
 use crate::{Dtype, Storage};
 
 mod id;
@@ -176,16 +176,36 @@ impl Slot {
     /// # Errors
     /// As for [`storage`](Self::storage).
     pub(super) fn load(&self, archive: Option<&ZipArchive>, verify: bool) -> Result<Bytes> {
-        let bytes = match &self.source {
-            SlotSource::Bytes(bytes) => bytes.clone(),
+        self.decode(archive, self.raw(archive)?, verify)
+    }
+
+    /// What the file has of the storage, as it is: no byte of it is touched.
+    ///
+    /// # Errors
+    /// When the archive contradicts itself.
+    pub(super) fn raw(&self, archive: Option<&ZipArchive>) -> Result<Bytes> {
+        match &self.source {
+            SlotSource::Bytes(bytes) => Ok(bytes.clone()),
             SlotSource::Record(name) => {
                 let (archive, entry) = record(archive, name)?;
-                if verify {
-                    archive.data(entry)?
-                } else {
-                    archive.data_unverified(entry)?
-                }
+                archive.raw(entry).map_err(|error| error.in_entry(name))
             }
+        }
+    }
+
+    /// The bytes, little-endian, of which these are the [raw](Self::raw) ones.
+    ///
+    /// # Errors
+    /// As for [`load`](Self::load).
+    pub(super) fn decode(
+        &self,
+        archive: Option<&ZipArchive>,
+        raw: Bytes,
+        verify: bool,
+    ) -> Result<Bytes> {
+        let bytes = match &self.source {
+            SlotSource::Bytes(_) => raw,
+            SlotSource::Record(name) => decoded(record(archive, name)?.1, raw, verify)?,
         };
         self.check_len(bytes.len())?;
         self.little_endian(bytes)

@@ -66,17 +66,25 @@ impl TorchObject {
     }
 
     /// Saves to a path as `torch.save(object, path)` does, but atomically: the records' folder is
-    /// named after the file, without its last extension.
+    /// named after the file, without its last extension, unless the path is not ASCII, in which case
+    /// PyTorch writes to an open file and calls the folder `archive`.
     ///
     /// # Errors
     /// As for [`write_to`](Self::write_to); the target is unchanged then.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         let path = path.as_ref();
-        let stem = path
+        save_atomic(path, |out| self.write_to(out, &archive_root(path)))
+    }
+}
+
+/// The folder in the archive that `torch.save` puts the records of that path into.
+pub(crate) fn archive_root(path: &Path) -> String {
+    match path.to_str() {
+        Some(text) if text.is_ascii() => path
             .file_stem()
-            .map(|stem| stem.to_string_lossy())
-            .unwrap_or_default();
-        save_atomic(path, |out| self.write_to(out, &stem))
+            .map(|stem| stem.to_string_lossy().into_owned())
+            .unwrap_or_default(),
+        _ => "archive".to_owned(),
     }
 }
 

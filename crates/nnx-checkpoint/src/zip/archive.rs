@@ -88,6 +88,14 @@ impl ZipArchive {
     }
 
     fn content(&self, entry: &ZipEntry) -> Result<Bytes> {
+        decode(entry, self.raw(entry)?)
+    }
+
+    /// What the file has of an entry, compressed or not; no byte of it is touched.
+    ///
+    /// # Errors
+    /// When the local header contradicts the central directory, or the entry is encrypted.
+    pub(crate) fn raw(&self, entry: &ZipEntry) -> Result<Bytes> {
         if entry.flags & (ENCRYPTED | STRONGLY_ENCRYPTED | MASKED) != 0 {
             return Err(Error::unsupported("the entry is encrypted"));
         }
@@ -95,21 +103,43 @@ impl ZipArchive {
         if range.end > self.bytes.len() {
             return Err(Error::malformed("the entry is not one of this archive"));
         }
-        let content = self.bytes.slice(range);
-        match entry.method {
-            STORED if entry.compressed == entry.size => Ok(content),
-            STORED => Err(Error::malformed(format!(
-                "a stored entry takes {} bytes but states {}",
-                entry.compressed, entry.size
-            ))),
-            DEFLATED => inflate(&content, entry.size).map(Bytes::from),
-            method => Err(Error::unsupported(format!(
-                "compression method {method} ({}) is not supported, only stored and deflated \
-                 entries are",
-                method_name(method)
-            ))),
-        }
+        Ok(self.bytes.slice(range))
     }
+}
+
+/// The content of an entry of which these are the [raw](ZipArchive::raw) bytes.
+///
+/// # Errors
+/// When the method is not known, or the bytes do not give the size stated.
+fn decode(entry: &ZipEntry, raw: Bytes) -> Result<Bytes> {
+    match entry.method {
+        STORED if entry.compressed == entry.size => Ok(raw),
+        STORED => Err(Error::malformed(format!(
+            "a stored entry takes {} bytes but states {}",
+            entry.compressed, entry.size
+        ))),
+        DEFLATED => inflate(&raw, entry.size).map(Bytes::from),
+        method => Err(Error::unsupported(format!(
+            "compression method {method} ({}) is not supported, only stored and deflated \
+             entries are",
+            method_name(method)
+        ))),
+    }
+}
+
+/// The content of an entry whose [raw](ZipArchive::raw) bytes were read by other means, compared
+/// with its checksum if `is_verified`.
+///
+/// # Errors
+/// As for [`ZipArchive::data`].
+pub(crate) fn decoded(entry: &ZipEntry, raw: Bytes, is_verified: bool) -> Result<Bytes> {
+    let outcome = decode(entry, raw).and_then(|data| {
+        if is_verified {
+            verify(entry, &data)?;
+        }
+        Ok(data)
+    });
+    outcome.map_err(|error| error.in_entry(&entry.name))
 }
 
 fn verify(entry: &ZipEntry, data: &[u8]) -> Result<()> {

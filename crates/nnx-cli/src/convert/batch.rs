@@ -1,10 +1,10 @@
 //! Many conversions: every checkpoint below a folder.
 
-use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use indexmap::IndexMap;
 use nnx::checkpoint::{ConvertOptions, Format, SNIFF_BYTES, TargetFormat, sniff};
 use serde::Serialize;
 
@@ -16,6 +16,7 @@ use crate::failure::Failure;
 use crate::json;
 use crate::outcome::{FAILED, FINE, Outcome};
 use crate::path::PathText;
+use crate::size;
 
 /// What the name of an index ends with.
 const INDEX: &str = ".index.json";
@@ -26,10 +27,22 @@ struct Job {
     target: PathBuf,
 }
 
+/// What lies below the folder.
+#[derive(Default)]
+struct Found {
+    sources: Vec<PathBuf>,
+    failed: Vec<Failed>,
+    /// Files that are no checkpoints and do not look as if they should be.
+    skipped: Vec<PathBuf>,
+}
+
 #[derive(Serialize)]
 struct Summary {
     converted: Vec<report::Report>,
     failed: Vec<Failed>,
+    skipped: Vec<PathText>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Failure>,
 }
 
 #[derive(Serialize)]
@@ -38,22 +51,43 @@ struct Failed {
     error: Failure,
 }
 
+impl Failed {
+    fn new(source: &Path, error: Failure) -> Self {
+        Self {
+            source: PathText::new(source),
+            error,
+        }
+    }
+}
+
 pub(super) fn run(
     arguments: &Convert,
     out: &Path,
     options: &ConvertOptions,
     interrupt: &Interrupt,
 ) -> Outcome {
-    let jobs = match jobs(&arguments.source, out, options) {
-        Ok(jobs) => jobs,
+    let found = match find(&arguments.source, out) {
+        Ok(found) => found,
         Err(failure) => return Outcome::failure(&failure, arguments.json),
     };
     let mut summary = Summary {
         converted: Vec::new(),
-        failed: Vec::new(),
+        failed: found.failed,
+        skipped: found
+            .skipped
+            .iter()
+            .map(|path| PathText::new(path))
+            .collect(),
+        error: None,
     };
+    let jobs = jobs(
+        found.sources,
+        &arguments.source,
+        out,
+        options,
+        &mut summary.failed,
+    );
     let mut text = String::new();
-    let mut status = FINE;
     for job in &jobs {
         match one::convert(&job.source, &job.target, options, interrupt) {
             Ok(done) => {
@@ -62,34 +96,46 @@ pub(super) fn run(
                     .converted
                     .push(report::Report::new(&job.source, &done, options));
             }
-            Err(Stop::Failed(error)) => {
-                status = FAILED;
-                summary.failed.push(Failed {
-                    source: PathText::new(&job.source),
-                    error,
-                });
-            }
-            Err(Stop::Interrupted(failure)) => {
-                return Outcome::failure(&failure, arguments.json).with_status(STATUS);
+            Err(Stop::Failed(error)) => summary.failed.push(Failed::new(&job.source, error)),
+            Err(Stop::Interrupted(_)) => {
+                summary.error = Some(Failure::new(
+                    "interrupted",
+                    format!(
+                        "stopped; {} of {} were converted",
+                        summary.converted.len(),
+                        jobs.len()
+                    ),
+                ));
+                break;
             }
         }
     }
-    let mut outcome = Outcome::new(
-        if arguments.json {
-            json::object(&summary)
-        } else {
-            text
-        },
-        status,
-    );
-    for failed in &summary.failed {
-        outcome = outcome.with_error(&failed.error.message());
+    if !summary.skipped.is_empty() {
+        text.push_str(&format!(
+            "skipped {}, no checkpoints by their contents or names\n",
+            size::count(summary.skipped.len(), "file")
+        ));
+    }
+    let status = match (&summary.error, summary.failed.is_empty()) {
+        (Some(_), _) => STATUS,
+        (None, false) => FAILED,
+        (None, true) => FINE,
+    };
+    let output = if arguments.json {
+        json::object(&summary)
+    } else {
+        text
+    };
+    let mut outcome = Outcome::new(output, status);
+    let failed = summary.failed.iter().map(|failed| &failed.error);
+    for error in failed.chain(&summary.error) {
+        outcome = outcome.with_error(&error.message());
     }
     outcome
 }
 
-/// The checkpoints below a folder, each with its target.
-fn jobs(folder: &Path, out: &Path, options: &ConvertOptions) -> Result<Vec<Job>, Failure> {
+/// What lies below a folder that is converted into another one.
+fn find(folder: &Path, out: &Path) -> Result<Found, Failure> {
     if !folder.is_dir() {
         return Err(Failure::usage("`--out` goes with a folder as source"));
     }
@@ -98,22 +144,32 @@ fn jobs(folder: &Path, out: &Path, options: &ConvertOptions) -> Result<Vec<Job>,
             "the folder of `--out` lies within the source, where its files would be sources too",
         ));
     }
-    let format = options.to.unwrap_or(TargetFormat::SafeTensors);
-    let extension = match format {
-        TargetFormat::Torch => "pt",
-        _ => "safetensors",
-    };
-    let mut sources = Vec::new();
-    collect(folder, &mut sources)?;
-    if sources.is_empty() {
+    let mut found = Found::default();
+    found.collect(folder);
+    if found.sources.is_empty() && found.failed.is_empty() {
         return Err(Failure::new(
             "not_a_checkpoint",
             "there is no checkpoint below the folder",
         )
         .in_path(folder));
     }
-    let mut taken: HashMap<PathBuf, PathBuf> = HashMap::new();
-    let mut jobs = Vec::new();
+    Ok(found)
+}
+
+/// The targets of the sources. Those that would get one and the same fail.
+fn jobs(
+    sources: Vec<PathBuf>,
+    folder: &Path,
+    out: &Path,
+    options: &ConvertOptions,
+    failed: &mut Vec<Failed>,
+) -> Vec<Job> {
+    let format = options.to.unwrap_or(TargetFormat::SafeTensors);
+    let extension = match format {
+        TargetFormat::Torch => "pt",
+        _ => "safetensors",
+    };
+    let mut by_target: IndexMap<PathBuf, Vec<PathBuf>> = IndexMap::new();
     for source in sources {
         let relative = source.strip_prefix(folder).unwrap_or(&source);
         let name = relative.to_string_lossy();
@@ -121,20 +177,27 @@ fn jobs(folder: &Path, out: &Path, options: &ConvertOptions) -> Result<Vec<Job>,
             Some(name) => out.join(name).with_extension(extension),
             None => out.join(relative).with_extension(extension),
         };
-        if let Some(other) = taken.insert(target.clone(), source.clone()) {
-            return Err(Failure::new(
-                "name_collision",
-                format!(
-                    "`{}` and `{}` would both become `{}`; convert one of them by itself",
-                    other.display(),
-                    source.display(),
-                    target.display()
-                ),
-            ));
-        }
-        jobs.push(Job { source, target });
+        by_target.entry(target).or_default().push(source);
     }
-    Ok(jobs)
+    let mut jobs = Vec::new();
+    for (target, sources) in by_target {
+        match <[PathBuf; 1]>::try_from(sources) {
+            Ok([source]) => jobs.push(Job { source, target }),
+            Err(sources) => {
+                for source in sources {
+                    let error = Failure::new(
+                        "name_collision",
+                        format!(
+                            "another file would become `{}` too; convert one of them by itself",
+                            target.display()
+                        ),
+                    );
+                    failed.push(Failed::new(&source, error.in_path(&source)));
+                }
+            }
+        }
+    }
+    jobs
 }
 
 /// Whether a path lies in a folder, as far as they exist.
@@ -147,37 +210,59 @@ fn inside(path: &Path, folder: &Path) -> bool {
         .is_some_and(|path| path.starts_with(&folder))
 }
 
-/// Finds the checkpoints below a folder, in the order of their names. The shards that an index
-/// names are no checkpoints of their own. Links are not followed.
-fn collect(folder: &Path, sources: &mut Vec<PathBuf>) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| Failure::new("io", error.to_string()).in_path(folder);
-    let mut entries = fs::read_dir(folder)
-        .and_then(Iterator::collect::<std::io::Result<Vec<_>>>)
-        .map_err(failed)?;
-    entries.sort_by_key(fs::DirEntry::file_name);
-    let mut shards = Vec::new();
-    let mut found = Vec::new();
-    for entry in &entries {
-        let kind = entry.file_type().map_err(failed)?;
-        let path = entry.path();
-        if kind.is_dir() {
-            collect(&path, sources)?;
-        } else if kind.is_file() && entry.file_name().to_string_lossy().ends_with(INDEX) {
-            if let Some(names) = shards_of(&path) {
-                shards.extend(names.iter().map(|name| folder.join(name)));
-                found.push(path);
+impl Found {
+    /// Finds the checkpoints below a folder, in the order of their names. The shards that an index
+    /// names are no checkpoints of their own. Links to files are followed, links to folders are not.
+    fn collect(&mut self, folder: &Path) {
+        let entries = fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+        let mut entries = match entries {
+            Ok(entries) => entries,
+            Err(error) => {
+                let error = Failure::new("io", error.to_string()).in_path(folder);
+                self.failed.push(Failed::new(folder, error));
+                return;
             }
-        } else if kind.is_file() && is_checkpoint(&path) {
-            found.push(path);
+        };
+        entries.sort_by_key(fs::DirEntry::file_name);
+        let mut shards = Vec::new();
+        let mut files = Vec::new();
+        for entry in &entries {
+            let path = entry.path();
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                self.collect(&path);
+            } else if path.is_dir() {
+                self.skipped.push(path);
+            } else if let Some(names) = shards_of(&path) {
+                shards.extend(names.iter().map(|name| folder.join(name)));
+                files.push(path);
+            } else {
+                files.push(path);
+            }
+        }
+        files.retain(|path| !shards.contains(path));
+        for path in files {
+            let is_index = path.to_string_lossy().ends_with(INDEX);
+            if is_index || is_meant(&path) {
+                self.sources.push(path);
+                continue;
+            }
+            match is_checkpoint(&path) {
+                Ok(true) => self.sources.push(path),
+                Ok(false) => self.skipped.push(path),
+                Err(error) => {
+                    let error = Failure::new("io", error.to_string()).in_path(&path);
+                    self.failed.push(Failed::new(&path, error));
+                }
+            }
         }
     }
-    found.retain(|path| !shards.contains(path));
-    sources.extend(found);
-    Ok(())
 }
 
-/// The names of the files that an index names.
+/// The names of the files that an index names; none for what is no index.
 fn shards_of(index: &Path) -> Option<Vec<String>> {
+    if !index.to_string_lossy().ends_with(INDEX) {
+        return None;
+    }
     let index: serde_json::Value = serde_json::from_slice(&fs::read(index).ok()?).ok()?;
     let map = index.get("weight_map")?.as_object()?;
     let mut names: Vec<String> = map
@@ -189,20 +274,28 @@ fn shards_of(index: &Path) -> Option<Vec<String>> {
     Some(names)
 }
 
+/// Whether a file has the name of a checkpoint: one that is none by its contents is an error to be
+/// told, such as a pointer that Git LFS left.
+fn is_meant(path: &Path) -> bool {
+    TargetFormat::of_extension(path).is_some()
+}
+
 /// Whether a file begins as a checkpoint does.
-fn is_checkpoint(path: &Path) -> bool {
+fn is_checkpoint(path: &Path) -> io::Result<bool> {
+    if !fs::metadata(path)?.is_file() {
+        return Ok(false);
+    }
     let mut prefix = Vec::new();
-    let read =
-        File::open(path).and_then(|file| file.take(SNIFF_BYTES as u64).read_to_end(&mut prefix));
-    read.is_ok()
-        && matches!(
-            sniff(&prefix),
-            Some(
-                Format::TorchZip
-                    | Format::TorchLegacy
-                    | Format::Tar
-                    | Format::Pickle
-                    | Format::SafeTensors
-            )
+    let file = File::open(path)?;
+    file.take(SNIFF_BYTES as u64).read_to_end(&mut prefix)?;
+    Ok(matches!(
+        sniff(&prefix),
+        Some(
+            Format::TorchZip
+                | Format::TorchLegacy
+                | Format::Tar
+                | Format::Pickle
+                | Format::SafeTensors
         )
+    ))
 }

@@ -165,6 +165,13 @@ fn alias(items: &mut Vec<Item>, metadata: &mut IndexMap<String, String>, notes: 
             || !is_alias(&item.name, name)
             || metadata.contains_key(&item.name);
         if stays {
+            if is_whole(&item.tensor) && *name != item.name && !is_alias(&item.name, name) {
+                notes.push(format!(
+                    "`{}` is the same as `{name}` and written with its bytes: names without a dot \
+                     are no aliases",
+                    item.name
+                ));
+            }
             return true;
         }
         notes.push(format!("`{}` is an alias of `{name}`", item.name));

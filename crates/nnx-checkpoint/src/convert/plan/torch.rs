@@ -6,16 +6,22 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
+use super::notes;
 use super::shards::{self, Sized};
 use super::{Container, Content, Expected, FilePlan, Held, Piece, Plan, SHOWN_VALUES, not_held};
+#[cfg(feature = "nnx")]
+use crate::NNCheckpoint;
 use crate::convert::item::{Item, Items, Transform, is_loose};
 use crate::convert::options::ConvertOptions;
 use crate::convert::origin::{Origin, Origins};
 use crate::convert::target::Target;
 use crate::error::Result;
 use crate::pickle::{self, NodeId};
-use crate::torch::{PickledObject, TorchBuilder, TorchObject};
-use crate::{CheckpointReader, Format};
+use crate::torch::{PickledObject, TorchBuilder, TorchObject, archive_root};
+use crate::{CheckpointReader, Format, Limits};
+
+/// The newest pickle protocol that there is.
+const NEWEST_PROTOCOL: u8 = 5;
 
 /// Plans a file of the object that the source is of, whatever it is.
 ///
@@ -29,7 +35,7 @@ pub(super) fn whole(
     options: &ConvertOptions,
 ) -> Result<Plan> {
     let mut transform = Transform::new(options);
-    let mut builder = TorchBuilder::new().with_protocol(object.graph().protocol());
+    let mut builder = TorchBuilder::new();
     let mut dtypes = HashMap::new();
     let mut changed = false;
     for entry in reader.tensors() {
@@ -73,9 +79,17 @@ pub(super) fn whole(
         dtype: dtypes.get(entry.name()).copied().unwrap_or(entry.dtype()),
         shape: entry.shape().to_vec(),
     });
+    #[cfg(feature = "nnx")]
+    let root = NNCheckpoint::is_one(reader).then_some(NNCheckpoint::ARCHIVE_ROOT);
+    #[cfg(not(feature = "nnx"))]
+    let root = None;
     let path = target.single();
-    let file = file(object, expected.collect(), origins, path, None, options)?;
-    Ok(Plan::of_file(file, transform.cast))
+    let file = file(object, expected.collect(), origins, path, root, options)?;
+    let mut plan = Plan::of_file(file, transform.cast);
+    if options.dtype.is_some() {
+        plan.notes.extend(notes::of_cast(reader));
+    }
+    Ok(plan)
 }
 
 /// Plans files of a plain dict with everything under its full name.
@@ -91,6 +105,10 @@ pub(super) fn flat(
     transform: &mut Transform<'_>,
 ) -> Result<Plan> {
     let dropped_metadata = metadata(reader, options)?;
+    let mut notes = notes::of_tensors_alone(reader);
+    if reader.object().is_some() {
+        notes.push("the target is a plain dict with everything under its full name".to_owned());
+    }
     let objects = reader.object().filter(|object| !object.is_script());
     let mut dropped = Vec::new();
     let mut values: Vec<(String, PickledObject)> = Vec::new();
@@ -146,7 +164,7 @@ pub(super) fn flat(
         cast: transform.cast,
         dropped,
         dropped_metadata,
-        notes: Vec::new(),
+        notes,
     })
 }
 
@@ -169,7 +187,7 @@ fn metadata(reader: &CheckpointReader, options: &ConvertOptions) -> Result<Vec<S
         .take(SHOWN_VALUES)
         .map(|key| format!("`{key}` (metadata)"))
         .collect();
-    Err(not_held(values, lost.len(), None))
+    Err(not_held(values, lost.len(), Vec::new()))
 }
 
 fn dict(
@@ -180,10 +198,7 @@ fn dict(
     name: &str,
     options: &ConvertOptions,
 ) -> Result<FilePlan> {
-    let protocol = values
-        .iter()
-        .map(|(_, value)| value.whole().graph().protocol());
-    let mut builder = TorchBuilder::new().with_protocol(protocol.max().unwrap_or_default());
+    let mut builder = TorchBuilder::new();
     let mut pairs: Vec<(NodeId, NodeId)> = Vec::new();
     let mut expected = Vec::new();
     for item in items {
@@ -232,18 +247,31 @@ pub(in crate::convert) fn file(
             },
         });
     }
-    let stem = || {
-        path.file_stem()
-            .map(|stem| stem.to_string_lossy().into_owned())
-    };
-    let root = root.map(str::to_owned).or_else(stem).unwrap_or_default();
+    let root = root.map_or_else(|| archive_root(&path), str::to_owned);
     Ok(FilePlan {
         path,
         container: Container::Torch {
             root,
-            program: pickle::write(object.graph(), &options.limits)?,
+            program: program(object, &options.limits)?,
         },
         pieces,
         expected,
     })
+}
+
+/// The pickle, in its protocol or in the oldest one that has all that it holds.
+fn program(object: &TorchObject, limits: &Limits) -> Result<Vec<u8>> {
+    let graph = object.graph();
+    let written = pickle::write(graph, limits);
+    if written.is_ok() || graph.protocol() >= NEWEST_PROTOCOL {
+        return written;
+    }
+    let mut newer = graph.clone();
+    for protocol in graph.protocol().saturating_add(1)..=NEWEST_PROTOCOL {
+        newer.set_protocol(protocol);
+        if let Ok(program) = pickle::write(&newer, limits) {
+            return Ok(program);
+        }
+    }
+    written
 }
