@@ -118,7 +118,8 @@ fn torch_file(
     if name.contains("tied") || name.contains("shared") {
         let target = place.join("alias.safetensors");
         let options = drop.clone().tied(Tied::Aliased);
-        if convert(source, &target, &options).is_ok_and(|done| !done.notes.is_empty()) {
+        let is_aliased = |note: &String| note.contains(" is an alias of ");
+        if convert(source, &target, &options).is_ok_and(|done| done.notes.iter().any(is_aliased)) {
             questions.push(json!({"kind": "aliases", "source": source, "target": target}));
         }
     }
