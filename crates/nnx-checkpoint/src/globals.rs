@@ -5,6 +5,7 @@
 //! which is why a file that names `os.system` is refused even though it could do no harm here.
 
 mod dangerous;
+mod filling;
 mod known;
 
 use crate::pickle::{Graph, Node};
@@ -43,6 +44,27 @@ impl Standing {
         }
     }
 
+    /// What is known of filling what a call of `module.name` gives, with items, keys or a state.
+    ///
+    /// A known class makes an object of its own. A known function may give back its argument, which
+    /// can be any function of PyTorch's, say: what is filled then is not what the pickle made.
+    ///
+    /// ```
+    /// use nnx_checkpoint::Standing;
+    ///
+    /// assert_eq!(Standing::of_filling("torch.nn", "Parameter"), Standing::Known);
+    /// assert_eq!(
+    ///     Standing::of_filling("torch.jit._pickle", "build_intlist"),
+    ///     Standing::Dangerous
+    /// );
+    /// ```
+    pub fn of_filling(module: &str, name: &str) -> Self {
+        match Self::of(module, name) {
+            Self::Known => filling::of_known(module, name),
+            standing => standing,
+        }
+    }
+
     /// The standing in one word, for scripts: `known`, `unknown` or `dangerous`.
     pub fn name(self) -> &'static str {
         match self {
@@ -73,7 +95,13 @@ pub struct GlobalUse {
 
 /// The classes and functions that one graph names, each once, in the order of their first naming.
 /// `entry` is the archive entry that the pickle fills, `start` the byte of it where it begins.
-pub(crate) fn in_graph(graph: &Graph, entry: Option<&str>, start: u64) -> Vec<GlobalUse> {
+/// In a TorchScript archive the classes of `__torch__` are those of the program beside the pickle.
+pub(crate) fn in_graph(
+    graph: &Graph,
+    entry: Option<&str>,
+    start: u64,
+    is_script: bool,
+) -> Vec<GlobalUse> {
     let mut seen = std::collections::HashSet::new();
     let mut found = Vec::new();
     for (id, node) in graph.nodes() {
@@ -82,11 +110,11 @@ pub(crate) fn in_graph(graph: &Graph, entry: Option<&str>, start: u64) -> Vec<Gl
                 if !seen.insert((&**module, &**name)) {
                     continue;
                 }
-                (
-                    module.to_string(),
-                    name.to_string(),
-                    Standing::of(module, name),
-                )
+                let standing = match Standing::of(module, name) {
+                    Standing::Unknown if is_script && is_of_script(module) => Standing::Known,
+                    standing => standing,
+                };
+                (module.to_string(), name.to_string(), standing)
             }
             // The registry is Python's own, filled by whatever ran before: nobody can tell.
             Node::Extension(code) => (
@@ -105,6 +133,11 @@ pub(crate) fn in_graph(graph: &Graph, entry: Option<&str>, start: u64) -> Vec<Gl
         });
     }
     found
+}
+
+/// Whether a class of the module is one that the program of a TorchScript archive defines.
+fn is_of_script(module: &str) -> bool {
+    module == "__torch__" || module.starts_with("__torch__.")
 }
 
 /// The function by which Python's own `pickle` restores a storage: it unpickles its argument.

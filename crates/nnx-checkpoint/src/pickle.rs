@@ -15,5 +15,5 @@ mod tests;
 pub(crate) use graph::NodeMap;
 pub use graph::{Call, Change, Graph, Node, NodeId, Object, Text};
 pub use opcode::{Opcode, opcodes};
-pub use read::{read, read_or_part};
+pub use read::{Part, read, read_or_part};
 pub use write::write;

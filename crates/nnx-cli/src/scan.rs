@@ -2,11 +2,14 @@
 
 mod contents;
 mod files;
+mod fillings;
 mod inflate;
 mod pickles;
 mod sight;
 mod storages;
 mod tar;
+#[cfg(test)]
+mod tests;
 mod text;
 mod verdict;
 mod zip;

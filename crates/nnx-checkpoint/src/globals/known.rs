@@ -38,8 +38,7 @@ pub(super) fn is_known(module: &str, name: &str) -> bool {
                 Dtype::from_storage_class(name).is_some() || Dtype::from_name(name).is_some()
             }
             "torch.cuda" => Dtype::from_storage_class(name).is_some(),
-            // The classes of a TorchScript archive, whose program stands beside them.
-            _ => module == "__torch__" || module.starts_with("__torch__."),
+            _ => false,
         }
 }
 

@@ -5,6 +5,7 @@ mod input;
 mod memo;
 mod number;
 mod stack;
+mod sweep;
 mod text;
 
 #[cfg(test)]
@@ -49,31 +50,47 @@ const HIGHEST_PROTOCOL: u8 = 5;
 /// or [`max_memo_entries`](Limits::max_memo_entries) is exceeded. The error's offset is that of
 /// the opcode at fault.
 pub fn read(bytes: &[u8], limits: &Limits) -> Result<(Graph, usize)> {
-    match read_or_part(bytes, limits) {
-        (graph, Ok(consumed)) => Ok((graph, consumed)),
-        (_, Err(error)) => Err(error),
-    }
+    let mut reader = Reader::new(bytes, limits);
+    let consumed = reader.run()?;
+    Ok((reader.graph, consumed))
 }
 
-/// [`read`], but on an error the objects that were made before it are there all the same: Python
-/// would have called by then what they name. The graph is of no use beyond
-/// [`nodes`](Graph::nodes); it may have no root.
-///
-/// # Errors
-/// As for [`read`], beside the graph.
-pub fn read_or_part(bytes: &[u8], limits: &Limits) -> (Graph, Result<usize>) {
-    let mut reader = Reader {
-        input: Input::new(bytes, limits.max_pickle_bytes),
-        graph: Graph::unfilled(),
-        stack: Stack::default(),
-        memo: Memo::new(limits.max_memo_entries),
-        max_nodes: limits.max_pickle_nodes.min(u64::from(u32::MAX)),
-        popped: None,
-        names_copied: 0,
-        protocol: 0,
-    };
+/// What there is of a pickle, be it sound or not.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Part {
+    /// The objects that it makes. If the [`outcome`](Self::outcome) is an error, the graph is of no
+    /// use beyond [`nodes`](Graph::nodes), and may have no root.
+    pub graph: Graph,
+    /// What [`read`] would have given: the bytes that the pickle occupies, or why it is none.
+    pub outcome: Result<usize>,
+    /// How many bytes it occupies through its `STOP`, if one was reached at all.
+    pub consumed: Option<usize>,
+}
+
+/// [`read`], but behind an opcode that is refused the rest is followed all the same, as far as
+/// opcodes are told and find as many objects on the stack as they take: another reader of pickles
+/// may accept what this one refuses, and would call what is named there.
+pub fn read_or_part(bytes: &[u8], limits: &Limits) -> Part {
+    let mut reader = Reader::new(bytes, limits);
     let outcome = reader.run();
-    (reader.graph, outcome)
+    match outcome {
+        Ok(consumed) => Part {
+            graph: reader.graph,
+            outcome,
+            consumed: Some(consumed),
+        },
+        Err(error) => {
+            let mut reader = Reader::new(bytes, limits);
+            reader.is_sweeping = true;
+            let swept = reader.run();
+            Part {
+                graph: reader.graph,
+                outcome: Err(error),
+                consumed: swept.ok(),
+            }
+        }
+    }
 }
 
 struct Reader<'a> {
@@ -88,9 +105,25 @@ struct Reader<'a> {
     names_copied: u64,
     /// The newest protocol that `PROTO` or an opcode spoke of: before 2 there is no `PROTO`.
     protocol: u8,
+    /// Whether opcodes are followed rather than understood.
+    is_sweeping: bool,
 }
 
 impl<'a> Reader<'a> {
+    fn new(bytes: &'a [u8], limits: &Limits) -> Self {
+        Self {
+            input: Input::new(bytes, limits.max_pickle_bytes),
+            graph: Graph::unfilled(),
+            stack: Stack::default(),
+            memo: Memo::new(limits.max_memo_entries),
+            max_nodes: limits.max_pickle_nodes.min(u64::from(u32::MAX)),
+            popped: None,
+            names_copied: 0,
+            protocol: 0,
+            is_sweeping: false,
+        }
+    }
+
     fn run(&mut self) -> Result<usize> {
         loop {
             let opcode = self.input.opcode().map_err(|error| self.placed(error))?;
@@ -102,8 +135,11 @@ impl<'a> Reader<'a> {
             }
             self.protocol = self.protocol.max(opcode::protocol(opcode));
             let popped = self.popped.take();
-            self.step(opcode, popped)
-                .map_err(|error| self.placed(error))?;
+            let step = match self.is_sweeping && sweep::is_followed(opcode) {
+                true => self.follow(opcode),
+                false => self.step(opcode, popped),
+            };
+            step.map_err(|error| self.placed(error))?;
         }
     }
 
@@ -259,11 +295,9 @@ impl<'a> Reader<'a> {
                 let pid = self.new_node(Node::Str(pid))?;
                 Node::Persistent(pid)
             }
-            // To CPython `bytes` are read-only already; nothing else is such a buffer in a file.
-            opcode::READONLY_BUFFER if matches!(self.graph.node(self.top()?), Node::Bytes(_)) => {
-                return Ok(());
-            }
-            opcode::NEXT_BUFFER | opcode::READONLY_BUFFER => {
+            // What it gives is a view of the same bytes.
+            opcode::READONLY_BUFFER => return self.expect_buffer(),
+            opcode::NEXT_BUFFER => {
                 return Err(Error::unsupported(format!(
                     "`{}` asks for a buffer outside the pickle, which no file carries",
                     self.input.name()

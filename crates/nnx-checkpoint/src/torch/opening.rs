@@ -52,10 +52,10 @@ impl Opening {
         entry: Option<&str>,
         start: u64,
     ) -> Result<(Graph, usize)> {
-        let (graph, outcome) = pickle::read_or_part(bytes, &self.limits);
-        self.look_at(&graph, entry, start)?;
-        match outcome {
-            Ok(consumed) => Ok((graph, consumed)),
+        let part = pickle::read_or_part(bytes, &self.limits);
+        self.look_at(&part.graph, entry, start)?;
+        match part.outcome {
+            Ok(consumed) => Ok((part.graph, consumed)),
             Err(error) => Err(match entry {
                 Some(entry) => error.in_entry(entry),
                 None => error,
@@ -79,7 +79,8 @@ impl Opening {
     }
 
     fn look_at(&mut self, graph: &Graph, entry: Option<&str>, start: u64) -> Result<()> {
-        let named = globals::in_graph(graph, entry, start);
+        let is_script = self.format == Format::TorchScript && !self.is_nested;
+        let named = globals::in_graph(graph, entry, start, is_script);
         if self.refuse_dangerous {
             let refused = named
                 .iter()

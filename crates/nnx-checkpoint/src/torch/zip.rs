@@ -43,9 +43,12 @@ pub(super) fn read(bytes: &Bytes, opening: &mut Opening) -> Result<TorchObject> 
     let name = format!("{root}/data.pkl");
     let program = record(&archive, &name, &opening.limits)?
         .ok_or_else(|| Error::malformed("the archive has no such entry").in_entry(&name))?;
-    let mut graph = opening.entry(&program, &name)?;
-    if let Some(constants) = record(&archive, &format!("{root}/constants.pkl"), &opening.limits)? {
+    let constants = record(&archive, &format!("{root}/constants.pkl"), &opening.limits)?;
+    if constants.is_some() {
         opening.format = Format::TorchScript;
+    }
+    let mut graph = opening.entry(&program, &name)?;
+    if let Some(constants) = constants {
         script::add_constants(&mut graph, &constants, &root, opening)?;
     }
 

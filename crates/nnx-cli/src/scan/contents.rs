@@ -31,6 +31,9 @@ pub(super) struct Place {
     /// Whether the bytes are the numbers of a tensor: their beginning is looked at, and no more, so
     /// that a scan need not read all of a large file.
     pub(super) is_storage: bool,
+    /// Whether the bytes are a pickle of a TorchScript archive, whose program has the classes of
+    /// `__torch__`.
+    pub(super) is_script: bool,
 }
 
 impl Place {
@@ -45,6 +48,7 @@ impl Place {
             value: self.value,
             nesting: self.nesting.saturating_add(1),
             is_storage: false,
+            is_script: false,
         }
     }
 
@@ -55,6 +59,7 @@ impl Place {
             value: self.value.or(offset),
             nesting: self.nesting.saturating_add(1),
             is_storage: false,
+            is_script: false,
         }
     }
 }
@@ -65,7 +70,7 @@ pub(super) struct Scanner {
     pub(super) limits: Limits,
     pub(super) pickles: usize,
     findings: Vec<Finding>,
-    seen: HashSet<(Option<String>, String, String)>,
+    seen: HashSet<(Option<String>, String, String, Standing)>,
     errors: Vec<Failure>,
     /// Bytes that deflated entries may still inflate to.
     pub(super) inflatable: u64,
@@ -102,16 +107,21 @@ impl Scanner {
             return self.fail(Failure::new("limit_exceeded", message), place);
         }
         let format = sniff(bytes);
-        if matches!(format, Some(Format::TorchZip | Format::EmptyZip)) {
-            return self.zip(bytes, place);
+        let is_zip = matches!(format, Some(Format::TorchZip | Format::EmptyZip));
+        if is_zip {
+            self.zip(bytes, place);
+        } else {
+            self.stream(bytes, place, self.is_sound(format, bytes));
         }
-        self.stream(bytes, place, self.is_sound(format, bytes));
         if tar::is_tar(bytes) {
             self.tar(bytes, place);
-        } else if !place.is_storage
-            && let Some(archive) = zip::at_the_end(bytes)
-        {
-            self.zip(&archive, place);
+        }
+        if !is_zip && !place.is_storage {
+            match zip::behind_others(bytes) {
+                Ok(Some(archive)) => self.zip(&archive, place),
+                Ok(None) => {}
+                Err(failure) => self.fail(failure, place),
+            }
         }
         match format {
             Some(Format::Npy) => self.numpy(bytes, place),
@@ -140,15 +150,29 @@ impl Scanner {
 
     /// Adds a class or function, unless it is known or was named before in the same entry.
     pub(super) fn find(&mut self, module: &str, name: &str, offset: Option<u64>, place: &Place) {
-        let standing = match module {
-            "copyreg" if name.starts_with("extension ") => Standing::Unknown,
-            _ => Standing::of(module, name),
+        let standing = match Standing::of(module, name) {
+            Standing::Unknown if place.is_script && is_of_script(module) => Standing::Known,
+            standing => standing,
         };
-        let key = (place.entry.clone(), module.to_owned(), name.to_owned());
-        if standing != Standing::Known && self.seen.insert(key) {
+        if standing != Standing::Known {
+            self.add((module, name), standing, offset, place);
+        }
+    }
+
+    /// Adds a finding, unless it was added before in the same entry.
+    pub(super) fn add(
+        &mut self,
+        (module, name): (&str, &str),
+        standing: Standing,
+        offset: Option<u64>,
+        place: &Place,
+    ) {
+        let (module, name) = (module.to_owned(), name.to_owned());
+        let key = (place.entry.clone(), module.clone(), name.clone(), standing);
+        if self.seen.insert(key) {
             self.findings.push(Finding {
-                module: module.to_owned(),
-                name: name.to_owned(),
+                module,
+                name,
                 standing,
                 offset: place.value.or(offset),
                 entry: place.entry.clone(),
@@ -187,6 +211,11 @@ impl Scanner {
             }
         }
     }
+}
+
+/// Whether a class of the module is one that the program of a TorchScript archive defines.
+fn is_of_script(module: &str) -> bool {
+    module == "__torch__" || module.starts_with("__torch__.")
 }
 
 fn why_not(format: Format) -> String {

@@ -1,11 +1,13 @@
 //! Pickles, one behind the other, and what they name.
 
+use std::collections::HashSet;
+
 use bytes::Bytes;
-use nnx::checkpoint::pickle::{self, Call, Graph, Node, Object};
+use nnx::checkpoint::pickle::{self, Graph, Node, Part};
 use nnx::checkpoint::{ErrorKind, Standing};
 
 use super::contents::{Place, Scanner};
-use super::storages;
+use super::{fillings, storages};
 use crate::failure::Failure;
 
 /// Pickles that may stand behind one another; five begin a legacy file of PyTorch.
@@ -39,17 +41,22 @@ impl Scanner {
             if rest.is_empty() {
                 return;
             }
-            let (graph, outcome) = pickle::read_or_part(rest, &self.limits);
+            let Part {
+                graph,
+                outcome,
+                consumed,
+                ..
+            } = pickle::read_or_part(rest, &self.limits);
             match outcome {
-                Ok(consumed) => {
+                Ok(_) => {
                     self.pickles += 1;
                     self.graph(&graph, start as u64, place);
-                    start = start.saturating_add(consumed);
                 }
                 Err(error) => {
                     let first = count == 0 && !sound_otherwise;
                     let is_limit = matches!(error.kind(), ErrorKind::Limit { .. });
-                    let broke_off = first && (begins(rest, &graph, place) || is_limit);
+                    let broke_off = (first && begins(rest, &graph, place))
+                        || (is_limit && (first || graph.len() >= MIN_OBJECTS));
                     if broke_off || is_meant(&graph) {
                         self.pickles += 1;
                         self.graph(&graph, start as u64, place);
@@ -61,8 +68,11 @@ impl Scanner {
                         self.pickles += 1;
                         self.graph(&graph, start as u64, place);
                     }
-                    return;
                 }
+            }
+            match consumed {
+                Some(consumed) => start = start.saturating_add(consumed),
+                None => return,
             }
         }
         let message = format!("more than {MAX_PICKLES} pickles one behind the other");
@@ -72,6 +82,7 @@ impl Scanner {
     /// Adds what a pickle names, and looks into the byte strings that it holds.
     fn graph(&mut self, graph: &Graph, start: u64, place: &Place) {
         let restored = storages::only_restored(graph, &self.limits);
+        let mut encoded = HashSet::new();
         for (id, node) in graph.nodes() {
             let offset = graph.offset(id).map(|offset| offset.saturating_add(start));
             match node {
@@ -86,28 +97,20 @@ impl Scanner {
                     self.look(&Bytes::copy_from_slice(bytes), &place.value(offset));
                 }
                 Node::Object(object) => {
-                    if let Some(bytes) = encoded(graph, object) {
-                        self.look(&bytes.into(), &place.value(offset));
+                    self.filling(graph, (id, object), offset, place);
+                    // Many calls may share one text.
+                    if let Some(text) = fillings::encoded_text(graph, object)
+                        && encoded.insert(text)
+                        && let Some(bytes) = fillings::encoded(graph, text)
+                    {
+                        self.look(&bytes, &place.value(offset));
                     }
                 }
+                Node::Persistent(_) => self.persistent(graph, id, offset, place),
                 _ => {}
             }
         }
     }
-}
-
-/// The bytes that protocols before 3 spell as `_codecs.encode(text, "latin1")`.
-fn encoded(graph: &Graph, object: &Object) -> Option<Vec<u8>> {
-    let Call::Reduce { callable, args } = object.call else {
-        return None;
-    };
-    if graph.global(callable)? != ("_codecs", "encode") {
-        return None;
-    }
-    let text = graph.text(*graph.sequence(args)?.first()?)?;
-    text.chars()
-        .map(|character| u8::try_from(u32::from(character)).ok())
-        .collect()
 }
 
 /// Whether bytes that broke off were a pickle from their first opcode on. In an archive they may
@@ -123,18 +126,27 @@ fn begins(bytes: &[u8], graph: &Graph, place: &Place) -> bool {
 /// Whether bytes without that opcode, which broke off, look like a pickle all the same: they name
 /// something as Python spells names, and go on.
 fn is_meant(graph: &Graph) -> bool {
-    graph.len() >= MIN_OBJECTS
-        && graph.nodes().any(|(_, node)| match node {
-            Node::Global { module, name } => is_dotted(module) && is_dotted(name),
-            _ => false,
-        })
+    let mut nodes = graph.nodes();
+    let goes_on = graph.len() >= MIN_OBJECTS
+        || graph
+            .nodes()
+            .any(|(_, node)| matches!(node, Node::Object(_)));
+    goes_on && nodes.any(|(_, node)| is_named(node, |_, _| true))
 }
 
 fn names_danger(graph: &Graph) -> bool {
-    graph.nodes().any(|(_, node)| match node {
-        Node::Global { module, name } => Standing::of(module, name) == Standing::Dangerous,
+    let is_dangerous = |module: &str, name: &str| Standing::of(module, name) == Standing::Dangerous;
+    graph.nodes().any(|(_, node)| is_named(node, is_dangerous))
+}
+
+/// Whether the object is a class or function, spelt as Python spells names, and such a one.
+fn is_named(node: &Node, is_one: impl Fn(&str, &str) -> bool) -> bool {
+    match node {
+        Node::Global { module, name } => {
+            is_dotted(module) && is_dotted(name) && is_one(module, name)
+        }
         _ => false,
-    })
+    }
 }
 
 /// Whether the text is identifiers joined by dots.

@@ -13,6 +13,10 @@ pub(super) fn is_tar(bytes: &Bytes) -> bool {
     bytes.get(..BLOCK).and_then(Header::parse).is_some()
 }
 
+/// What entries are like that are not looked into.
+const OTHER_SIZE: &str = "whose extended header gives them another size";
+const HOLES: &str = "with holes";
+
 impl Scanner {
     /// Looks into every entry of an archive, as Python's `tarfile` would find them.
     pub(super) fn tar(&mut self, bytes: &Bytes, place: &Place) {
@@ -25,7 +29,7 @@ impl Scanner {
             let start = at + BLOCK;
             let header = Header::parse(block);
             let content = header.as_ref().and_then(|header| {
-                let end = start.checked_add(header.size)?;
+                let end = start.checked_add(header.content_len()?)?;
                 (end <= bytes.len()).then(|| bytes.slice(start..end))
             });
             let (Some(header), Some(content)) = (header, content) else {
@@ -33,80 +37,124 @@ impl Scanner {
                 let failure = Failure::new("malformed", what).at(Some(at as u64));
                 return self.fail(failure, place);
             };
+            let name = long_name.take().unwrap_or_else(|| header.name.clone());
             match header.kind {
-                b'0' | 0 | b'7' => {
-                    let name = long_name.take().unwrap_or(header.name);
-                    self.look(&content, &place.entry(&name));
-                }
                 b'L' => {
                     let name = content.split(|&byte| byte == 0).next().unwrap_or_default();
                     long_name = Some(String::from_utf8_lossy(name).into_owned());
                 }
-                // Links, devices and folders have no content; what describes the next entry does
-                // not change where its content is.
-                b'1'..=b'6' | b'K' => long_name = None,
-                b'x' | b'g' if !sets_size(&content) => {}
-                kind => {
-                    let kind = char::from(kind).escape_default();
-                    let message = format!("tar entries of the kind `{kind}` are not looked into");
-                    self.fail(
-                        Failure::new("unsupported", message),
-                        &place.entry(&header.name),
-                    );
-                    return;
+                // What describes the next entry says nothing of where its content is.
+                b'K' => long_name = Some(name),
+                b'x' | b'g' | b'X' => {
+                    long_name = Some(name.clone());
+                    if let Some(what) = changes_content(&content) {
+                        self.refuse_tar(what, &place.entry(&name));
+                        if what == OTHER_SIZE {
+                            return;
+                        }
+                    }
                 }
+                b'S' => return self.refuse_tar(HOLES, &place.entry(&name)),
+                // To `tarfile` a kind that it does not know is a file.
+                _ => self.look(&content, &place.entry(&name)),
             }
-            at = start.saturating_add(header.size.next_multiple_of(BLOCK));
+            at = start.saturating_add(content.len().next_multiple_of(BLOCK));
         }
+    }
+
+    fn refuse_tar(&mut self, what: &str, place: &Place) {
+        let message = format!("tar entries {what} are not looked into");
+        self.fail(Failure::new("unsupported", message), place);
     }
 }
 
-/// Whether an extended header gives the next entry another size than its own header does.
-fn sets_size(content: &[u8]) -> bool {
-    content
-        .windows(6)
-        .any(|window| window == b" size=" || window == b".size=")
+/// What an extended header says of the next entry's content, if it says anything.
+fn changes_content(records: &[u8]) -> Option<&'static str> {
+    let holds = |key: &[u8]| records.windows(key.len()).any(|window| window == key);
+    if holds(b" size=") {
+        Some(OTHER_SIZE)
+    } else {
+        holds(b"GNU.sparse.").then_some(HOLES)
+    }
 }
 
 /// What is needed of a header (POSIX.1-2001, `ustar` interchange format).
 #[derive(Debug)]
 struct Header {
     name: String,
-    size: usize,
+    /// The number that it states, which may be less than nothing.
+    size: i128,
     kind: u8,
 }
 
 impl Header {
     fn parse(block: &[u8]) -> Option<Self> {
-        let stated = octal(block.get(148..156)?)?;
-        let sum = block.iter().enumerate().map(|(index, &byte)| match index {
-            // The checksum is computed as if its own field were blank.
-            148..156 => usize::from(b' '),
-            _ => usize::from(byte),
-        });
-        if sum.sum::<usize>() != stated {
+        let stated = number(block.get(148..156)?)?;
+        // The checksum is computed as if its own field were blank, of bytes or of signed ones.
+        let blank = i128::from(b' ') * 8;
+        let counted = || [block.get(..148), block.get(156..)].into_iter().flatten();
+        let sum: i128 = counted().flatten().map(|&byte| i128::from(byte)).sum();
+        let signed: i128 = counted()
+            .flatten()
+            .map(|&byte| i128::from(byte.cast_signed()))
+            .sum();
+        if stated != blank + sum && stated != blank + signed {
             return None;
         }
         let name = block.get(..100)?.split(|&byte| byte == 0).next()?;
         Some(Self {
             name: String::from_utf8_lossy(name).into_owned(),
-            size: octal(block.get(124..136)?)?,
+            size: number(block.get(124..136)?)?,
             kind: *block.get(156)?,
         })
     }
+
+    /// How many bytes follow, the last block of them filled up: none for links, devices and folders,
+    /// whatever their header states.
+    fn content_len(&self) -> Option<usize> {
+        let is_folder = self.kind == 0 && self.name.ends_with('/');
+        match self.kind {
+            b'1'..=b'6' => Some(0),
+            _ if is_folder => Some(0),
+            _ => usize::try_from(self.size).ok(),
+        }
+    }
 }
 
-/// A number in octal digits, or in GNU's form for larger ones: bytes behind a set bit.
-fn octal(field: &[u8]) -> Option<usize> {
-    if let Some((0x80, digits)) = field.split_first() {
-        return digits.iter().try_fold(0usize, |number, &byte| {
-            number.checked_mul(256)?.checked_add(usize::from(byte))
-        });
+/// A number as `tarfile` reads it: in octal digits as Python's `int(text, 8)` takes them, up to a
+/// zero byte, or in GNU's form for others, bytes behind one that no text begins with.
+fn number(field: &[u8]) -> Option<i128> {
+    if let Some((&first @ (0x80 | 0xff), digits)) = field.split_first() {
+        let size = digits.iter().try_fold(0_i128, |number, &byte| {
+            number.checked_mul(256)?.checked_add(i128::from(byte))
+        })?;
+        let is_negative = first == 0xff;
+        let all = 1_i128.checked_shl(u32::try_from(digits.len()).ok()? * 8)?;
+        return Some(if is_negative { size - all } else { size });
     }
-    let text = std::str::from_utf8(field).ok()?;
-    let digits = text.trim_matches([' ', '\0']);
-    if digits.is_empty() {
+    let text = field.split(|&byte| byte == 0).next()?;
+    let text = std::str::from_utf8(text).ok()?;
+    let text = text.trim_matches(|character: char| {
+        // What Python's `str.strip` takes for white space in ASCII.
+        matches!(character, '\t'..='\r' | '\x1c'..='\x1f' | ' ')
+    });
+    if text.is_empty() {
         return Some(0);
     }
-    usize::from_str_radix(digits, 8).ok()
+    let (sign, digits) = match text.as_bytes() {
+        [b'-', digits @ ..] => (-1, digits),
+        [b'+', digits @ ..] => (1, digits),
+        digits => (1, digits),
+    };
+    let digits = match digits {
+        [b'0', b'o' | b'O', b'_', digits @ ..] | [b'0', b'o' | b'O', digits @ ..] => digits,
+        digits => digits,
+    };
+    let digits = std::str::from_utf8(digits).ok()?;
+    let is_open = |digits: &str| digits.starts_with('_') || digits.ends_with('_');
+    if is_open(digits) || digits.contains("__") || digits.starts_with('+') {
+        return None;
+    }
+    let number = i128::from_str_radix(&digits.replace('_', ""), 8).ok()?;
+    Some(sign * number)
 }

@@ -12,8 +12,13 @@ const END_LEN: usize = 22;
 /// What stands before it where numbers may have 64 bits: another end record, and the locator of
 /// that (APPNOTE 4.3.14 and 4.3.15).
 const LOCATOR: &[u8] = b"PK\x06\x07";
+const WIDE_END: &[u8] = b"PK\x06\x06";
 const LOCATOR_LEN: usize = 20;
 const WIDE_END_LEN: usize = 56;
+/// The beginning of the directory, which is that of its first entry (APPNOTE 4.3.12).
+const MEMBER: &[u8] = b"PK\x01\x02";
+/// Bytes behind an end record in which `zipfile` still finds it.
+const REACH: usize = 1 << 16;
 /// The entry by which an archive of `torch.package` is known, below the root folder.
 const PACKAGE_MARK: &str = "/.data/extern_modules";
 
@@ -31,8 +36,12 @@ impl Scanner {
         let is_checkpoint = entries
             .iter()
             .any(|entry| entry.name().ends_with("/data.pkl"));
+        let is_script = entries
+            .iter()
+            .any(|entry| entry.name().ends_with("/constants.pkl"));
         for entry in entries {
             let mut place = place.entry(entry.name());
+            place.is_script = is_script && entry.name().ends_with(".pkl");
             place.is_storage = is_checkpoint && is_storage(entry.name());
             if is_package && entry.name().ends_with(".py") {
                 // An importer of the package runs it.
@@ -73,31 +82,70 @@ fn module_of(entry: &str) -> String {
     path.trim_end_matches(".py").replace('/', ".")
 }
 
-/// An archive that ends the bytes but does not begin them, as in a file that is two things at once.
-pub(super) fn at_the_end(bytes: &Bytes) -> Option<Bytes> {
-    let from = bytes.len().saturating_sub(END_LEN + usize::from(u16::MAX));
-    let tail = bytes.get(from..)?;
-    let end = from + tail.windows(END.len()).rposition(|window| window == END)?;
-    let record = bytes.get(end..end.checked_add(END_LEN)?)?;
-    let number = |at: usize| {
-        let field = record.get(at..)?.first_chunk::<4>()?;
-        usize::try_from(u32::from_le_bytes(*field)).ok()
+/// The archive that Python's `zipfile` finds in bytes that do not begin with one, as in a file that
+/// is two things at once: it takes the last end record within reach, whatever follows it, and the
+/// directory in front of that.
+///
+/// # Errors
+/// When there is a directory, but it does not say where in the bytes the archive begins.
+pub(super) fn behind_others(bytes: &Bytes) -> Result<Option<Bytes>, Failure> {
+    let Some(found) = Found::in_bytes(bytes) else {
+        return Ok(None);
     };
-    let comment = usize::from(u16::from_le_bytes(*record.last_chunk::<2>()?));
-    if end + END_LEN + comment != bytes.len() {
-        return None;
+    let start = found.directory.checked_sub(found.stated_start);
+    match start.zip(bytes.get(..found.end)) {
+        Some((start, _)) => Ok(Some(bytes.slice(start..found.end))),
+        None => {
+            let message = "a zip archive lies within the bytes, which its end record does not fit";
+            Err(Failure::new("malformed", message))
+        }
     }
-    let is_wide = end
-        .checked_sub(LOCATOR_LEN)
-        .and_then(|locator| bytes.get(locator..))
-        .is_some_and(|bytes| bytes.starts_with(LOCATOR));
-    let records = if is_wide {
-        LOCATOR_LEN + WIDE_END_LEN
-    } else {
-        0
-    };
-    let directory = number(12)?.checked_add(number(16)?)?;
-    let start = end.checked_sub(records)?.checked_sub(directory)?;
-    let archive = bytes.slice(start..);
-    archive.starts_with(b"PK\x03\x04").then_some(archive)
+}
+
+/// The directory of an archive and its end.
+struct Found {
+    directory: usize,
+    /// Where the directory begins by the end record, counted from the archive's start.
+    stated_start: usize,
+    /// The end of the archive, behind its comment.
+    end: usize,
+}
+
+impl Found {
+    fn in_bytes(bytes: &[u8]) -> Option<Self> {
+        let from = bytes.len().saturating_sub(END_LEN + REACH);
+        let tail = bytes.get(from..)?;
+        let at = from + tail.windows(END.len()).rposition(|window| window == END)?;
+        let record = bytes.get(at..at.checked_add(END_LEN)?)?;
+        let comment = usize::from(u16::from_le_bytes(*record.last_chunk::<2>()?));
+        let (size, stated_start, records) = match wide_end(bytes, at) {
+            Some((size, start)) => (size, start, LOCATOR_LEN + WIDE_END_LEN),
+            None => (
+                u64::from(u32_at(record, 12)?),
+                u64::from(u32_at(record, 16)?),
+                0,
+            ),
+        };
+        let directory = at.checked_sub(records)?;
+        let directory = directory.checked_sub(usize::try_from(size).ok()?)?;
+        let is_directory = bytes.get(directory..)?.starts_with(MEMBER);
+        is_directory.then_some(Self {
+            directory,
+            stated_start: usize::try_from(stated_start).unwrap_or(usize::MAX),
+            end: at + END_LEN + comment,
+        })
+    }
+}
+
+/// Size and start of the directory by the 64-bit end record, if there is one.
+fn wide_end(bytes: &[u8], end: usize) -> Option<(u64, u64)> {
+    let locator = end.checked_sub(LOCATOR_LEN)?;
+    let record = bytes.get(locator.checked_sub(WIDE_END_LEN)?..locator)?;
+    let is_there = bytes.get(locator..)?.starts_with(LOCATOR) && record.starts_with(WIDE_END);
+    let number = |at: usize| Some(u64::from_le_bytes(*record.get(at..)?.first_chunk()?));
+    is_there.then_some((number(40)?, number(48)?))
+}
+
+fn u32_at(record: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(*record.get(at..)?.first_chunk()?))
 }

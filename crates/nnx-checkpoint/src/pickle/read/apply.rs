@@ -95,15 +95,12 @@ impl Reader<'_> {
         Ok(Node::Global { module, name })
     }
 
-    fn stack_global(&mut self) -> Result<()> {
+    pub(super) fn stack_global(&mut self) -> Result<()> {
         let [module_id, name_id] = self.pop_array()?;
-        let part = |id: NodeId| match self.graph.node(id) {
-            Node::Str(text) => text.as_str(),
-            _ => None,
-        };
+        let text = |id: NodeId| self.graph.text(id);
         let module =
-            part(module_id).ok_or_else(|| self.unexpected("a module's name", module_id))?;
-        let name = part(name_id).ok_or_else(|| self.unexpected("a global's name", name_id))?;
+            text(module_id).ok_or_else(|| self.unexpected("a module's name", module_id))?;
+        let name = text(name_id).ok_or_else(|| self.unexpected("a global's name", name_id))?;
         let length = (module.len() as u64).saturating_add(name.len() as u64);
         let copied = self.names_copied.saturating_add(length);
         let read = self.input.position() as u64;
@@ -147,6 +144,7 @@ impl Reader<'_> {
                 let items = self.take_marked()?;
                 let target = self.top()?;
                 match self.graph.node_mut(target) {
+                    _ if items.is_empty() => Ok(()),
                     Node::Set(members) => {
                         members.extend_from_slice(&items);
                         Ok(())
@@ -158,9 +156,11 @@ impl Reader<'_> {
         }
     }
 
+    /// With nothing, CPython fills whatever stands there.
     fn append(&mut self, items: &[NodeId]) -> Result<()> {
         let target = self.top()?;
         match self.graph.node_mut(target) {
+            _ if items.is_empty() => {}
             Node::List(members) => members.extend_from_slice(items),
             Node::Object(object) => object.items.extend_from_slice(items),
             _ => return Err(self.unexpected("a list or an object that this pickle made", target)),
@@ -171,6 +171,7 @@ impl Reader<'_> {
     fn set_items(&mut self, items: &[(NodeId, NodeId)]) -> Result<()> {
         let target = self.top()?;
         match self.graph.node_mut(target) {
+            _ if items.is_empty() => {}
             Node::Dict(pairs) => pairs.extend_from_slice(items),
             Node::Object(object) => object.pairs.extend_from_slice(items),
             _ => return Err(self.unexpected("a dict or an object that this pickle made", target)),
@@ -184,7 +185,10 @@ impl Reader<'_> {
     fn build(&mut self) -> Result<()> {
         let state = self.pop()?;
         let target = self.top()?;
-        let Node::Object(object) = self.graph.node_mut(target) else {
+        let Node::Object(object) = self.graph.node(target) else {
+            if self.is_no_state(state) {
+                return Ok(());
+            }
             return Err(self.unexpected("an object that this pickle made", target));
         };
         let first = object.state.is_none();
@@ -199,6 +203,21 @@ impl Reader<'_> {
                 .push(Change::Build(state));
         }
         Ok(())
+    }
+
+    /// `None`, or no attributes and no slots, which CPython gives to whatever stands there.
+    fn is_no_state(&self, state: NodeId) -> bool {
+        match self.graph.node(state) {
+            Node::None => true,
+            Node::Tuple(both) => match **both {
+                [attributes, slots] => {
+                    self.graph.is_none(attributes)
+                        && matches!(self.graph.node(slots), Node::Dict(pairs) if pairs.is_empty())
+                }
+                _ => false,
+            },
+            _ => false,
+        }
     }
 
     /// A call whose first argument is the object below and whose result is dropped: the setter of
@@ -260,6 +279,15 @@ impl Reader<'_> {
                 Ok(())
             }
             _ => Err(self.unexpected("a class or function", id)),
+        }
+    }
+
+    /// What CPython makes a view of: bytes, or an object or something outside that may be a buffer.
+    pub(super) fn expect_buffer(&self) -> Result<()> {
+        let id = self.top()?;
+        match self.graph.node(id) {
+            Node::Bytes(_) | Node::ByteArray(_) | Node::Object(_) | Node::Persistent(_) => Ok(()),
+            _ => Err(self.unexpected("bytes", id)),
         }
     }
 

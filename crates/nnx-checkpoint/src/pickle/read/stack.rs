@@ -38,8 +38,13 @@ impl Stack {
         self.objects.pop()
     }
 
+    /// The objects on top, which stay.
+    pub(super) fn last<const N: usize>(&self) -> Option<&[NodeId; N]> {
+        self.above().last_chunk()
+    }
+
     pub(super) fn pop_array<const N: usize>(&mut self) -> Option<[NodeId; N]> {
-        let array = *self.above().last_chunk()?;
+        let array = *self.last()?;
         self.objects.truncate(self.objects.len().saturating_sub(N));
         Some(array)
     }
