@@ -7,32 +7,96 @@
 mod modules;
 mod names;
 
-use self::modules::{LEADS, MODULES, PLAIN_LEADS};
-use self::names::{ANYWHERE, INTERNALS, NAMES, TORCH_METHODS};
+use std::collections::HashMap;
+use std::sync::LazyLock;
 
-/// Parts of a name, more of which serve nothing but to hide something, or to keep a scanner busy.
+pub(super) use self::modules::MODULES;
+use self::modules::{LEADS, PLAIN_LEADS};
+pub(super) use self::names::NAMES;
+use self::names::{ANYWHERE, INTERNALS, TORCH_METHODS};
+
+/// Parts of a module's or another name, more of which serve nothing but to hide something, or to
+/// keep a scanner busy.
 const MAX_PARTS: usize = 32;
+
+/// What is dangerous below a module.
+#[derive(Clone, Copy)]
+enum Below {
+    /// Everything.
+    All,
+    /// These names.
+    Named(&'static [&'static str]),
+}
+
+static BY_MODULE: LazyLock<Table<Below>> = LazyLock::new(|| {
+    let modules = MODULES.iter().map(|&module| (module, Below::All));
+    let names = NAMES
+        .iter()
+        .map(|&(module, names)| (module, Below::Named(names)));
+    Table::of(modules.chain(names))
+});
+/// Parts that are dangerous wherever they stand, and whether with underscores in front as well.
+static PARTS: LazyLock<Table<bool>> = LazyLock::new(|| {
+    let exact = INTERNALS.iter().chain(ANYWHERE).map(|&part| (part, false));
+    let leads = LEADS.iter().chain(PLAIN_LEADS).map(|&part| (part, true));
+    Table::of(exact.chain(leads))
+});
+
+/// A table of texts that is asked very often, mostly for texts that are longer than any of them.
+struct Table<T> {
+    longest: usize,
+    map: HashMap<&'static str, T>,
+}
+
+impl<T: Copy> Table<T> {
+    fn of(entries: impl Iterator<Item = (&'static str, T)>) -> Self {
+        let map: HashMap<_, _> = entries.collect();
+        let longest = map.keys().map(|text| text.len()).max().unwrap_or(0);
+        Self { longest, map }
+    }
+
+    fn get(&self, text: &str) -> Option<T> {
+        (text.len() <= self.longest).then(|| self.map.get(text).copied())?
+    }
+}
 
 /// Whether a pickle that names this could run code with it.
 pub(super) fn is_dangerous(module: &str, name: &str) -> bool {
-    is_named(module, name)
-        || name.split('.').count() > MAX_PARTS
+    has_too_many(module)
+        || has_too_many(name)
         || module
             .split('.')
             .skip(1)
             .any(|part| !part.starts_with('_') && PLAIN_LEADS.contains(&part))
         || name.split('.').any(|part| leads_on(module, part))
         || (name.contains('.') && METHODS_OPEN.contains(&module))
-        // Python follows the dots of a name from attribute to attribute, and what a module imports
-        // is an attribute of it, perhaps as `_os`: every split of the path may be the true one.
-        || name.match_indices('.').any(|(dot, _)| {
-            let (head, tail) = name.split_at(dot);
-            let tail = tail.trim_start_matches('.');
-            let last = head.rsplit('.').next().unwrap_or(head);
-            is_named(&format!("{module}.{head}"), tail)
-                || is_named(head, tail)
-                || is_named(last.trim_start_matches('_'), tail)
-        })
+        || lies_in_module(module)
+        || holds(module, name)
+        || (name.contains('.') && is_dangerous_path(module, name))
+}
+
+fn has_too_many(path: &str) -> bool {
+    path.split('.').nth(MAX_PARTS).is_some()
+}
+
+/// Python follows the dots of a name from attribute to attribute, and what a module imports is an
+/// attribute of it, perhaps as `_os`: every split of the path may be the true one.
+fn is_dangerous_path(module: &str, name: &str) -> bool {
+    let whole = format!("{module}.{name}");
+    let start = module.len().saturating_add(1);
+    name.match_indices('.').any(|(dot, _)| {
+        let (head, tail) = split(name, dot);
+        let (path, _) = split(&whole, start.saturating_add(dot));
+        let last = head.rsplit('.').next().unwrap_or(head);
+        let last = last.trim_start_matches('_');
+        [path, head, last].iter().any(|&module| holds(module, tail))
+    })
+}
+
+/// What stands before a dot and behind it.
+fn split(path: &str, dot: usize) -> (&str, &str) {
+    let (head, tail) = path.split_at_checked(dot).unwrap_or((path, ""));
+    (head, tail.trim_start_matches('.'))
 }
 
 /// Modules whose classes are harmless, though the methods of them open and remove files.
@@ -42,23 +106,26 @@ const METHODS_OPEN: &[&str] = &["pathlib", "pathlib._local"];
 /// another module imports, or a function that nobody else calls so, or an attribute that leads from
 /// any object to everything.
 fn leads_on(module: &str, part: &str) -> bool {
-    INTERNALS.contains(&part)
-        || ANYWHERE.contains(&part)
-        || [part, part.trim_start_matches('_')]
-            .iter()
-            .any(|part| LEADS.contains(part) || PLAIN_LEADS.contains(part))
+    let bare = part.trim_start_matches('_');
+    PARTS.get(part).is_some()
+        || (bare.len() < part.len() && PARTS.get(bare) == Some(true))
         || (TORCH_METHODS.contains(&part) && module.split('.').next() == Some("torch"))
 }
 
-fn is_named(module: &str, name: &str) -> bool {
-    let mut folder = Some(module);
-    while let Some(path) = folder {
-        if MODULES.contains(&path) {
-            return true;
-        }
-        folder = path.rsplit_once('.').map(|(above, _)| above);
+/// Whether the module, or one that it lies in, has nothing that belongs into a checkpoint.
+fn lies_in_module(module: &str) -> bool {
+    let is_one = |path| matches!(BY_MODULE.get(path), Some(Below::All));
+    is_one(module)
+        || module
+            .match_indices('.')
+            .any(|(dot, _)| is_one(split(module, dot).0))
+}
+
+/// Whether the name is dangerous in that module, as far as a table says.
+fn holds(module: &str, name: &str) -> bool {
+    match BY_MODULE.get(module) {
+        Some(Below::All) => true,
+        Some(Below::Named(names)) => names.contains(&name),
+        None => false,
     }
-    NAMES
-        .iter()
-        .any(|(m, names)| *m == module && names.contains(&name))
 }

@@ -308,5 +308,17 @@ fn a_nested_pickle_is_not_known() {
 #[test]
 fn a_long_path_is_judged_at_once() {
     let path = "a.".repeat(30_000) + "b";
-    check(Dangerous, &[("mine", &path)]);
+    check(Dangerous, &[("mine", &path), (&path, "mine")]);
+}
+
+/// They are looked up in one table, in which a second entry would replace the first.
+#[test]
+fn no_module_stands_in_the_tables_of_dangerous_names_twice() {
+    use super::dangerous::{MODULES, NAMES};
+    let mut modules: Vec<&str> = NAMES.iter().map(|entry| entry.0).collect();
+    modules.extend(MODULES);
+    let count = modules.len();
+    modules.sort_unstable();
+    modules.dedup();
+    assert_eq!(modules.len(), count);
 }

@@ -4,7 +4,7 @@
 //! `torch.load`. If that is a legacy stream, what unpickling it runs is what its pickles name, and
 //! those are looked at like all bytes within a pickle.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use nnx::checkpoint::pickle::{self, Call, Graph, Node, NodeId};
 use nnx::checkpoint::{Format, Limits, sniff};
@@ -22,8 +22,15 @@ pub(super) fn only_restored(graph: &Graph, limits: &Limits) -> HashSet<NodeId> {
     }
     // One that nothing uses is there for another reason.
     let mut used = HashSet::new();
+    // Many calls may share one argument.
+    let mut judged = HashMap::new();
     for (id, node) in graph.nodes() {
-        let callable = callable(graph, node, limits);
+        let callable = loaded(graph, node).and_then(|(callable, argument)| {
+            let is_legacy = judged
+                .entry(argument)
+                .or_insert_with(|| is_legacy_stream(graph, argument, limits));
+            is_legacy.then_some(callable)
+        });
         graph.each_member(id, |member| {
             used.insert(member);
             if callable != Some(member) {
@@ -35,8 +42,8 @@ pub(super) fn only_restored(graph: &Graph, limits: &Limits) -> HashSet<NodeId> {
     restored
 }
 
-/// What the node calls, if it gives it a legacy stream and nothing else.
-fn callable(graph: &Graph, node: &Node, limits: &Limits) -> Option<NodeId> {
+/// Function and argument, if the node calls the function.
+fn loaded(graph: &Graph, node: &Node) -> Option<(NodeId, NodeId)> {
     let Node::Object(object) = node else {
         return None;
     };
@@ -46,14 +53,18 @@ fn callable(graph: &Graph, node: &Node, limits: &Limits) -> Option<NodeId> {
     if graph.global(callable)? != LOADS_BYTES {
         return None;
     }
-    let [argument] = graph.sequence(args)? else {
-        return None;
-    };
-    // Bytes that the pickle changes later are others by the time of the call.
-    if !graph.changes(*argument).is_empty() {
-        return None;
+    match graph.sequence(args)? {
+        &[argument] => Some((callable, argument)),
+        _ => None,
     }
-    is_legacy(&graph.binary(*argument)?, limits).then_some(callable)
+}
+
+/// Whether the object is a legacy stream, and nothing else by the time of the call.
+fn is_legacy_stream(graph: &Graph, id: NodeId, limits: &Limits) -> bool {
+    graph.changes(id).is_empty()
+        && graph
+            .binary(id)
+            .is_some_and(|bytes| is_legacy(&bytes, limits))
 }
 
 /// Whether `torch.load` finds five pickles in the bytes, and nothing else to unpickle.

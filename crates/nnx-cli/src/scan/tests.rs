@@ -379,3 +379,20 @@ fn a_zip_archive_among_other_bytes_is_looked_into() {
         Verdict::Clean,
     );
 }
+
+/// A text that many calls share is looked at once: all of them together took a time that grew with
+/// the square of the file.
+#[test]
+fn what_many_calls_share_is_looked_at_once() {
+    let encode = [
+        &b"\x80\x02c_codecs\nencode\nq\x000"[..],
+        &text("N."),
+        b"q\x01",
+        &text("latin1"),
+        b"q\x020(",
+        &b"h\x00h\x01h\x02\x86R".repeat(1000),
+        b"t.",
+    ];
+    let found = judge(&encode.concat());
+    assert_eq!((found.verdict, found.pickles), (Verdict::Clean, 2));
+}

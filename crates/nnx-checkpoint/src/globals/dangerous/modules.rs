@@ -2,7 +2,7 @@
 
 /// With all that lies below them.
 #[rustfmt::skip]
-pub(super) const MODULES: &[&str] = &[
+pub(in crate::globals) const MODULES: &[&str] = &[
     // Processes and the operating system.
     "os", "posix", "nt", "_posixsubprocess", "subprocess", "subprocess32", "commands", "popen2",
     "pty", "platform", "multiprocessing", "multiprocess", "billiard", "_multiprocessing", "_winapi",

@@ -29,7 +29,7 @@ pub(super) const TORCH_METHODS: &[&str] =
 
 /// Names that are dangerous in modules whose other names need not be.
 #[rustfmt::skip]
-pub(super) const NAMES: &[(&str, &[&str])] = &[
+pub(in crate::globals) const NAMES: &[(&str, &[&str])] = &[
     ("builtins", BUILTINS),
     ("__builtin__", BUILTINS),
     ("__builtins__", BUILTINS),
