@@ -34,8 +34,12 @@ pub struct Limits {
     /// Tensors and other values that a listing may name. A file can name one value in many ways
     /// without growing. Default: 4,194,304.
     pub max_listed: u64,
-    /// Bytes of all names of a listing together. Default: 256 MiB.
+    /// Bytes of all names of a listing together. Default: 128 MiB.
     pub max_name_bytes: u64,
+    /// Bytes that a listing may take for names beyond one for each object of the file: those of the
+    /// name and 128 more. What lies in lists within lists has a name for each way that leads there,
+    /// and a file of some hundred bytes has millions of ways. Default: 32 MiB.
+    pub max_shared_name_bytes: u64,
     /// Files that the index of a sharded checkpoint may name. Default: 10,000.
     pub max_shards: u64,
     /// Bytes that a tensor may need beyond those of its storage, as a broadcast view does when it
@@ -56,7 +60,8 @@ impl Default for Limits {
             max_depth: 1_000,
             max_header_bytes: 100_000_000,
             max_listed: 1 << 22,
-            max_name_bytes: 1 << 28,
+            max_name_bytes: 1 << 27,
+            max_shared_name_bytes: 1 << 25,
             max_shards: 10_000,
             max_expanded_bytes: 1 << 30,
         }
@@ -94,6 +99,7 @@ setters!(
     max_header_bytes,
     max_listed,
     max_name_bytes,
+    max_shared_name_bytes,
     max_shards,
     max_expanded_bytes,
 );

@@ -52,7 +52,7 @@ pub struct CheckpointReader {
     format: Format,
     tensors: Vec<TensorEntry>,
     /// Where the tensor of a name stands; none for the names of other values.
-    by_name: HashMap<String, Option<usize>>,
+    by_name: HashMap<Arc<str>, Option<usize>>,
     others: Vec<OtherEntry>,
     globals: Vec<GlobalUse>,
     metadata: IndexMap<String, String>,

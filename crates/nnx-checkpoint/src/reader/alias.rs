@@ -35,7 +35,7 @@ pub(super) fn restore(
             continue;
         }
         let mut alias = entry.clone();
-        alias.place.kept = Some(std::mem::replace(&mut alias.name, name.clone()));
+        alias.place.kept = Some(std::mem::replace(&mut alias.name, name.as_str().into()));
         aliases.push(alias);
     }
     match aliases.len() {

@@ -1,12 +1,14 @@
 //! What a reader lists.
 
+use std::sync::Arc;
+
 use crate::Dtype;
 use crate::pickle::NodeId;
 
 /// A tensor of an open checkpoint, without its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TensorEntry {
-    pub(super) name: String,
+    pub(super) name: Arc<str>,
     pub(super) dtype: Dtype,
     pub(super) shape: Vec<usize>,
     pub(super) bytes: u64,
@@ -23,7 +25,7 @@ pub(super) struct Place {
     /// Its node in the graph of a PyTorch file.
     pub(super) node: Option<NodeId>,
     /// The name in a safetensors file, where it is another one.
-    pub(super) kept: Option<String>,
+    pub(super) kept: Option<Arc<str>>,
 }
 
 impl TensorEntry {
@@ -78,7 +80,7 @@ pub(super) fn byte_len(dtype: Dtype, shape: &[usize]) -> u64 {
 /// A value of an open checkpoint that is no tensor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OtherEntry {
-    pub(super) path: String,
+    pub(super) path: Arc<str>,
     pub(super) description: String,
     pub(super) node: Option<NodeId>,
 }

@@ -21,7 +21,7 @@ use crate::torch::{Opening, TorchObject};
 pub(super) struct File {
     pub(super) format: Format,
     pub(super) tensors: Vec<TensorEntry>,
-    pub(super) by_name: HashMap<String, Option<usize>>,
+    pub(super) by_name: HashMap<Arc<str>, Option<usize>>,
     pub(super) others: Vec<OtherEntry>,
     pub(super) globals: Vec<GlobalUse>,
     pub(super) metadata: IndexMap<String, String>,
@@ -87,7 +87,7 @@ fn of_safetensors(file: SafeTensors, options: &OpenOptions) -> File {
         .tensors()
         .enumerate()
         .map(|(index, (name, tensor))| TensorEntry {
-            name: name.to_owned(),
+            name: name.into(),
             dtype: tensor.dtype(),
             shape: tensor.shape().to_vec(),
             bytes: tensor.byte_len() as u64,

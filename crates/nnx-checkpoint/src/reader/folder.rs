@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use indexmap::IndexMap;
 
@@ -96,17 +97,21 @@ pub(super) fn sharded(
     }
     for (index, name) in weights.keys().enumerate() {
         reader.tensors.extend(found.remove(name));
-        reader.by_name.insert(name.clone(), Some(index));
+        reader.by_name.insert(name.as_str().into(), Some(index));
     }
     Ok(reader)
 }
 
 /// Says which tensors of a shard the index does not list, or lists in another shard.
-fn note_unlisted(reader: &mut CheckpointReader, shard: &str, rest: &HashMap<String, TensorEntry>) {
+fn note_unlisted(
+    reader: &mut CheckpointReader,
+    shard: &str,
+    rest: &HashMap<Arc<str>, TensorEntry>,
+) {
     if rest.is_empty() {
         return;
     }
-    let mut names: Vec<&str> = rest.keys().map(String::as_str).collect();
+    let mut names: Vec<&str> = rest.keys().map(|name| &**name).collect();
     names.sort_unstable();
     let more = if names.len() > SHOWN_NAMES {
         ", …"
@@ -123,7 +128,7 @@ fn note_unlisted(reader: &mut CheckpointReader, shard: &str, rest: &HashMap<Stri
 
 impl CheckpointReader {
     /// Adds all that a shard holds, but for its tensors, which are given back by their names.
-    fn take_shard(&mut self, shard: &str, file: File) -> HashMap<String, TensorEntry> {
+    fn take_shard(&mut self, shard: &str, file: File) -> HashMap<Arc<str>, TensorEntry> {
         let part = self.parts.len();
         if part == 0 && file.format != Format::SafeTensors {
             self.format = Format::ShardedTorch;

@@ -13,6 +13,7 @@
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use super::describe::describe;
 use super::entry::{OtherEntry, Place, TensorEntry, byte_len};
@@ -24,13 +25,16 @@ use crate::pickle::{NodeId, NodeMap};
 use crate::torch::{Layout, TensorInfo, TorchObject};
 use crate::{Dtype, Limits};
 
+/// What a name counts for beside its bytes: about what a listing keeps with it.
+const BYTES_PER_NAME: u64 = 128;
+
 /// Everything that a graph holds, by name.
 #[derive(Debug, Default)]
 pub(super) struct Listing {
     pub(super) tensors: Vec<TensorEntry>,
     pub(super) others: Vec<OtherEntry>,
     /// Where each tensor stands among them; none for the names of other values.
-    pub(super) by_name: HashMap<String, Option<usize>>,
+    pub(super) by_name: HashMap<Arc<str>, Option<usize>>,
 }
 
 /// Lists what lies below the root, and the constants of a TorchScript program below
@@ -38,7 +42,8 @@ pub(super) struct Listing {
 ///
 /// # Errors
 /// When two values would get one name, a tensor cannot be told, or one of
-/// [`Limits::max_depth`], [`Limits::max_listed`] and [`Limits::max_name_bytes`] is reached.
+/// [`Limits::max_depth`], [`Limits::max_listed`], [`Limits::max_name_bytes`] and
+/// [`Limits::max_shared_name_bytes`] is reached.
 pub(super) fn list(
     object: &TorchObject,
     constants: Option<NodeId>,
@@ -55,6 +60,7 @@ pub(super) fn list(
         on_the_way: NodeMap::default(),
         told: HashSet::new(),
         name_bytes: 0,
+        shared_name_bytes: 0,
         listing: Listing::default(),
     };
     walk.from(graph.root())?;
@@ -84,6 +90,8 @@ struct Walk<'a> {
     /// What was listed in full and holds no tensor.
     told: HashSet<NodeId>,
     name_bytes: u64,
+    /// What the names take that are more than the graph has objects.
+    shared_name_bytes: u64,
     listing: Listing,
 }
 
@@ -251,16 +259,26 @@ impl<'a> Walk<'a> {
     }
 
     /// Takes the path as the name of a tensor or of another value; it must be free.
-    fn name(&mut self, place: Option<usize>) -> Result<String> {
-        let name = self.path.clone();
-        self.name_bytes = self.name_bytes.saturating_add(name.len() as u64);
+    fn name(&mut self, place: Option<usize>) -> Result<Arc<str>> {
+        let name: Arc<str> = self.path.as_str().into();
+        let bytes = name.len() as u64;
+        self.name_bytes = self.name_bytes.saturating_add(bytes);
         let listed = (self.listing.by_name.len() as u64).saturating_add(1);
+        if listed > self.object.graph().len() as u64 {
+            let taken = bytes.saturating_add(BYTES_PER_NAME);
+            self.shared_name_bytes = self.shared_name_bytes.saturating_add(taken);
+        }
         for (limit, allowed, found) in [
             ("max_listed", self.limits.max_listed, listed),
             (
                 "max_name_bytes",
                 self.limits.max_name_bytes,
                 self.name_bytes,
+            ),
+            (
+                "max_shared_name_bytes",
+                self.limits.max_shared_name_bytes,
+                self.shared_name_bytes,
             ),
         ] {
             if found > allowed {
@@ -269,7 +287,10 @@ impl<'a> Walk<'a> {
         }
         match self.listing.by_name.entry(name.clone()) {
             Entry::Vacant(vacant) => vacant.insert(place),
-            Entry::Occupied(_) => return Err(Error::new(ErrorKind::NameCollision { name })),
+            Entry::Occupied(_) => {
+                let name = name.to_string();
+                return Err(Error::new(ErrorKind::NameCollision { name }));
+            }
         };
         Ok(name)
     }

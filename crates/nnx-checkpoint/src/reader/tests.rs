@@ -220,6 +220,30 @@ fn sharing_does_not_explode() {
     );
 }
 
+/// 2^21 names took 2 GB, and names as long as their bound allows 1.3 GB.
+#[test]
+fn names_beyond_those_of_the_objects_are_bounded_by_what_they_take() {
+    let named = bomb(21, |b| b.tensor(&tensor(1)).unwrap());
+    let error = open(named, Limits::default()).unwrap_err();
+    let is_meant = matches!(
+        error.kind(),
+        ErrorKind::Limit {
+            limit: "max_shared_name_bytes",
+            allowed: 0x0200_0000,
+            ..
+        }
+    );
+    assert!(is_meant, "{error}");
+    // Names that the file spells out are as many as it has objects.
+    let tied = file(|b| {
+        let one = b.tensor(&tensor(1)).unwrap();
+        let keys: Vec<_> = (0..1000).map(|index| b.text(&index.to_string())).collect();
+        b.dict(keys.into_iter().map(|key| (key, one)).collect())
+    });
+    let reader = open(tied, Limits::default().max_shared_name_bytes(0)).unwrap();
+    assert_eq!(reader.tensors().len(), 1000);
+}
+
 #[track_caller]
 fn limited(file: &[u8], limit: &'static str, enough: u64, set: impl Fn(u64) -> Limits) {
     open(file.to_vec(), set(enough)).unwrap();
@@ -240,6 +264,16 @@ fn limits_hold_from_the_first_value_beyond() {
     limited(&eight, "max_name_bytes", 40, |value| {
         Limits::default().max_name_bytes(value)
     });
+    limited(
+        &bomb(8, |b| b.tensor(&tensor(1)).unwrap()),
+        "max_listed",
+        256,
+        |value| {
+            Limits::default()
+                .max_listed(value)
+                .max_shared_name_bytes(u64::MAX)
+        },
+    );
     limited(&eight, "max_depth", 3, |value| {
         Limits::default().max_depth(value)
     });
