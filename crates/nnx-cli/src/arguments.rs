@@ -1,5 +1,7 @@
 //! What can be typed behind `nnx`.
 
+pub(crate) mod networks;
+
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
@@ -15,7 +17,9 @@ Examples:
   nnx inspect model.pt                  what a checkpoint holds
   nnx scan ~/downloads                  is it safe to unpickle these files?
   nnx diff model.pt model.safetensors   do two checkpoints hold the same tensors?
-  nnx convert model.pt model.safetensors";
+  nnx convert model.pt model.safetensors
+  nnx predict model.pt inputs.npy       what does a model of NNx say?
+  nnx generate hub-folder 'Once upon'";
 
 const INSPECT_EXAMPLES: &str = "\
 Examples:
@@ -64,7 +68,7 @@ Examples:
   nnx man | man -l -
   nnx man inspect > nnx-inspect.1";
 
-/// Shows, scans, compares and converts model checkpoints: PyTorch and safetensors files of every kind
+/// Shows, scans, compares and converts model checkpoints, and runs the models of NNx
 ///
 /// Nothing in a file is ever executed: a pickle is read as data.
 #[derive(Debug, Parser)]
@@ -102,6 +106,28 @@ pub(crate) enum Command {
     /// What the target has no place for is an error that lists it.
     #[command(after_help = CONVERT_EXAMPLES)]
     Convert(Convert),
+    /// Run a model on inputs
+    ///
+    /// INPUT is a NumPy array of the numbers that the model takes, or of token ids, a CSV file of
+    /// such rows, or a safetensors file, in which a graph is `x` and `edge_index`.
+    #[command(after_help = networks::PREDICT_EXAMPLES)]
+    Predict(networks::Predict),
+    /// Tell how well a model does
+    ///
+    /// Gives loss, error, accuracy, precision, recall and F1 over all samples, or the record of the
+    /// model's task.
+    #[command(after_help = networks::EVALUATE_EXAMPLES)]
+    Evaluate(networks::Evaluate),
+    /// Let a language model go on from a prompt
+    ///
+    /// Prints the prompt and each token as it comes.
+    #[command(after_help = networks::GENERATE_EXAMPLES)]
+    Generate(networks::Generate),
+    /// Show the layers of a model
+    ///
+    /// Lists each layer with the shape of its output and the number of its parameters.
+    #[command(after_help = networks::SUMMARY_EXAMPLES)]
+    Summary(networks::Summary),
     /// Print a shell's completion script
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions {

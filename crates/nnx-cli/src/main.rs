@@ -1,4 +1,5 @@
-//! The command `nnx`: shows, scans, compares and converts model checkpoints.
+//! The command `nnx`: shows, scans, compares and converts model checkpoints, and runs the models of
+//! NNx.
 //!
 //! Nothing in a file is executed. `nnx --help` lists the commands; `docs/command.md` describes what
 //! they print.
@@ -11,6 +12,7 @@ mod failure;
 mod inspect;
 mod json;
 mod layout;
+mod networks;
 mod opened;
 mod outcome;
 mod pages;
@@ -45,6 +47,10 @@ fn run(command: &Command) -> Outcome {
         Command::Scan(arguments) => scan::run(arguments),
         Command::Diff(arguments) => diff::run(arguments),
         Command::Convert(arguments) => convert::run(arguments),
+        Command::Predict(arguments) => networks::predict(arguments),
+        Command::Evaluate(arguments) => networks::evaluate(arguments),
+        Command::Generate(arguments) => networks::generate(arguments),
+        Command::Summary(arguments) => networks::summary(arguments),
         Command::Completions { shell } => pages::completions(*shell),
         Command::Man { command } => pages::manual(command.as_deref()),
     }

@@ -4,6 +4,7 @@ mod logits;
 mod tokenizer;
 
 use std::hash::{BuildHasher, RandomState};
+use std::ops::ControlFlow;
 
 use candle_core::{DType, Device, Tensor};
 use nnx_params::NetParams;
@@ -171,7 +172,39 @@ impl GenerativeNNModel {
         generation: &Generation,
         mut on_token: impl FnMut(u32),
     ) -> Result<String> {
+        self.go_on(prompt, generation, |tokens| {
+            if let Some(token) = tokens.last() {
+                on_token(*token);
+            }
+            Ok(ControlFlow::Continue(()))
+        })
+    }
+
+    /// [`generate`](Self::generate), with a call for the text so far, the prompt alone and then
+    /// after each token, which also says whether to go on: for text that is shown as it comes.
+    ///
+    /// A text may end with U+FFFD while the bytes of a character are not complete.
+    ///
+    /// # Errors
+    /// As for [`generate`](Self::generate).
+    pub fn generate_while(
+        &self,
+        prompt: &str,
+        generation: &Generation,
+        mut on_text: impl FnMut(&str) -> ControlFlow<()>,
+    ) -> Result<String> {
         generation.filters.check()?;
+        let prompted = self.tokenizer.decode(&self.prompt(prompt)?)?;
+        if on_text(&prompted).is_break() {
+            return Ok(prompted);
+        }
+        self.go_on(prompt, generation, |tokens| {
+            Ok(on_text(&self.tokenizer.decode(tokens)?))
+        })
+    }
+
+    /// The tokens of a prompt, at least one.
+    fn prompt(&self, prompt: &str) -> Result<Vec<u32>> {
         let mut tokens = self.tokenizer.encode(prompt)?;
         if tokens.is_empty() {
             tokens = self.tokenizer.encode(" ")?;
@@ -179,6 +212,18 @@ impl GenerativeNNModel {
         if tokens.is_empty() {
             tokens.push(0);
         }
+        Ok(tokens)
+    }
+
+    /// Adds tokens while `on_tokens`, which sees all of them, says so.
+    fn go_on(
+        &self,
+        prompt: &str,
+        generation: &Generation,
+        mut on_tokens: impl FnMut(&[u32]) -> Result<ControlFlow<()>>,
+    ) -> Result<String> {
+        generation.filters.check()?;
+        let mut tokens = self.prompt(prompt)?;
         let prompt_len = tokens.len();
         let seed = generation
             .seed
@@ -191,7 +236,9 @@ impl GenerativeNNModel {
                 .filters
                 .draw(&mut logits, &tokens, &mut generator);
             tokens.push(next);
-            on_token(next);
+            if on_tokens(&tokens)?.is_break() {
+                break;
+            }
             if !generation.stop.is_empty() {
                 let added = self
                     .tokenizer

@@ -23,6 +23,9 @@ mod widen;
 
 pub use activation::activate;
 pub use batch::Batch;
+/// The tensors of this crate's API.
+#[doc(no_inline)]
+pub use candle_core;
 pub use error::{Error, ErrorKind, Result, ShapeMismatch, StateDictMismatch};
 #[cfg(feature = "generate")]
 pub use generate::{Generation, GenerativeNNModel, Tokenizer};

@@ -11,4 +11,8 @@
 mod cases;
 mod golden;
 mod kill;
+#[cfg(feature = "net")]
+mod networks;
 mod sidecars;
+#[cfg(not(feature = "net"))]
+mod without_networks;

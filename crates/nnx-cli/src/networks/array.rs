@@ -1,0 +1,60 @@
+//! Arrays from files as tensors that a net takes.
+
+use nnx::checkpoint::{Dtype, Tensor as Stored};
+use nnx::net::candle_core::{DType, Device, Tensor};
+
+use super::failures::unsupported;
+use crate::failure::Failure;
+
+/// The elements as they are; integers that candle has no dtype for become int64.
+pub(super) fn tensor(stored: &Stored) -> Result<Tensor, Failure> {
+    let integers: Vec<i64> = match stored.dtype() {
+        Dtype::Bool => elements(stored, u8::from_le_bytes, |value| {
+            Some(i64::from(value != 0))
+        })?,
+        Dtype::Int8 => elements(stored, i8::from_le_bytes, |value| Some(value.into()))?,
+        Dtype::UInt16 => elements(stored, u16::from_le_bytes, |value| Some(value.into()))?,
+        Dtype::UInt64 => elements(stored, u64::from_le_bytes, |value| value.try_into().ok())?,
+        _ => return Ok(Tensor::try_from(stored)?),
+    };
+    Tensor::from_vec(integers, stored.shape(), &Device::Cpu).map_err(computing)
+}
+
+fn elements<T, const N: usize>(
+    stored: &Stored,
+    read: impl Fn([u8; N]) -> T,
+    widen: impl Fn(T) -> Option<i64>,
+) -> Result<Vec<i64>, Failure> {
+    let bytes = stored.to_bytes()?;
+    let (values, _) = bytes.as_chunks::<N>();
+    let values: Option<Vec<i64>> = values.iter().map(|bytes| widen(read(*bytes))).collect();
+    values.ok_or_else(|| unsupported("integers beyond int64 are not read"))
+}
+
+/// Numbers for a net: floats of any width become float32, as weights do. Others stay, and the net
+/// tells what it takes.
+pub(super) fn numbers(tensor: Tensor) -> Result<Tensor, Failure> {
+    if tensor.dtype().is_float() {
+        tensor.to_dtype(DType::F32).map_err(computing)
+    } else {
+        Ok(tensor)
+    }
+}
+
+/// Token ids, edges or classes: integers of any width become int64. Others stay.
+pub(super) fn integers(tensor: Tensor) -> Result<Tensor, Failure> {
+    if tensor.dtype().is_int() {
+        tensor.to_dtype(DType::I64).map_err(computing)
+    } else {
+        Ok(tensor)
+    }
+}
+
+/// What the tensor library refused.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "it is what `map_err` hands over"
+)]
+pub(super) fn computing(error: nnx::net::candle_core::Error) -> Failure {
+    Failure::new("unsupported", error.to_string())
+}

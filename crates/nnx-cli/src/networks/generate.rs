@@ -1,0 +1,121 @@
+//! `nnx generate`: text from a language model, as it comes.
+
+use std::io::{self, Write as _};
+use std::ops::ControlFlow;
+
+use nnx::GenerativeNNModel;
+use nnx::net::{Generation, Tokenizer};
+use serde::Serialize;
+
+use super::model;
+use crate::arguments::networks::Generate;
+use crate::escape::escaped;
+use crate::failure::Failure;
+use crate::json;
+use crate::outcome::{FAILED, Outcome};
+
+#[derive(Debug, Serialize)]
+struct Object<'a> {
+    prompt: &'a str,
+    text: String,
+    tokens: Vec<u32>,
+}
+
+pub(super) fn run(arguments: &Generate) -> Result<Outcome, Failure> {
+    let loaded = model::load(&arguments.model)?;
+    let path = arguments.tokenizer.as_ref().unwrap_or(&loaded.tokenizer);
+    if !path.is_file() {
+        let what = "there is no tokenizer beside the model, name one with `--tokenizer`";
+        return Err(Failure::new("not_found", what).in_path(path));
+    }
+    let tokenizer = Tokenizer::from_file(path)?;
+    let model = GenerativeNNModel::new(loaded.model, tokenizer)?;
+    let generation = generation(arguments);
+    let mut tokens = Vec::new();
+    if arguments.json {
+        let text =
+            model.generate_with(&arguments.prompt, &generation, |token| tokens.push(token))?;
+        return Ok(Outcome::success(json::object(&Object {
+            prompt: &arguments.prompt,
+            text,
+            tokens,
+        })));
+    }
+    let mut printed = Printed::default();
+    let text = model.generate_while(&arguments.prompt, &generation, |text| printed.show(text));
+    printed.finish(text.as_deref().unwrap_or(&printed.0));
+    // The line ends also where an error follows.
+    match text {
+        Ok(_) => Ok(Outcome::success("\n".to_owned())),
+        Err(error) if printed.0.is_empty() => Err(error.into()),
+        Err(error) => {
+            let outcome = Outcome::new("\n".to_owned(), FAILED);
+            Ok(outcome.with_error(&Failure::from(error).message()))
+        }
+    }
+}
+
+fn generation(arguments: &Generate) -> Generation {
+    let mut generation = Generation::new()
+        .max_new_tokens(arguments.max_tokens)
+        .temperature(arguments.temperature)
+        .repetition_penalty(arguments.repetition_penalty)
+        .stop(arguments.stop.iter().cloned());
+    if let Some(count) = arguments.top_k {
+        generation = generation.top_k(count);
+    }
+    if let Some(probability) = arguments.top_p {
+        generation = generation.top_p(probability);
+    }
+    if let Some(seed) = arguments.seed {
+        generation = generation.seed(seed);
+    }
+    generation
+}
+
+/// What has been printed of a text that grows.
+#[derive(Debug, Default)]
+struct Printed(String);
+
+impl Printed {
+    /// Prints what a longer text adds. The last character may still become another one while its
+    /// bytes are not complete; it waits.
+    fn show(&mut self, text: &str) -> ControlFlow<()> {
+        let text = text.trim_end_matches(char::REPLACEMENT_CHARACTER);
+        match text.strip_prefix(self.0.as_str()) {
+            Some("") | None => ControlFlow::Continue(()),
+            Some(new) => {
+                // Nobody reads on: there is no reason to go on either.
+                let done = print(new).is_err();
+                text.clone_into(&mut self.0);
+                if done {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                }
+            }
+        }
+    }
+
+    /// Prints what is left of the whole text. A decoder that changes what came before has the whole
+    /// text on a line of its own.
+    fn finish(&self, text: &str) {
+        // Where nobody reads on, there is nobody to tell.
+        let _ = match text.strip_prefix(self.0.as_str()) {
+            Some(rest) => print(rest),
+            None => print(&format!("\n{text}")),
+        };
+    }
+}
+
+/// Text for a person: lines stay lines, and what a terminal would obey is escaped.
+fn print(text: &str) -> io::Result<()> {
+    let mut out = anstream::AutoStream::always(io::stdout().lock());
+    for (index, line) in text.split('\n').enumerate() {
+        if index > 0 {
+            out.write_all(b"\n")?;
+        }
+        out.write_all(escaped(line).as_bytes())?;
+    }
+    out.flush()
+}

@@ -1,0 +1,101 @@
+//! The model that a command is given.
+
+use std::path::{Path, PathBuf};
+
+use nnx::NNModel;
+use nnx::checkpoint::NNCheckpoint;
+use nnx::params::Devices;
+
+use super::hub_folder;
+use crate::arguments::networks::{Device, Model};
+use crate::failure::Failure;
+
+/// The file of a tokenizer, unless a configuration names another.
+const TOKENIZER: &str = "tokenizer.json";
+
+/// A model that runs.
+#[derive(Debug)]
+pub(super) struct Loaded {
+    pub(super) model: NNModel,
+    /// Where its tokenizer is, if it has one.
+    pub(super) tokenizer: PathBuf,
+}
+
+/// Loads the model.
+///
+/// # Errors
+/// When it cannot be read, or cannot run; the file is named.
+pub(super) fn load(arguments: &Model) -> Result<Loaded, Failure> {
+    let device = match arguments.device {
+        Device::Cpu => Devices::Cpu,
+        Device::Cuda => Devices::Cuda,
+        Device::Mps => Devices::Mps,
+    };
+    let (path, checkpoint, tokenizer) = if arguments.root.is_some() {
+        let path = checkpoint_of_run(arguments)?;
+        let checkpoint = NNCheckpoint::from_file(&path)?;
+        (path, checkpoint, None)
+    } else if arguments.model.is_dir() {
+        let (checkpoint, tokenizer) = hub_folder::read(&arguments.model)?;
+        (arguments.model.clone(), checkpoint, tokenizer)
+    } else {
+        let checkpoint = NNCheckpoint::from_file(&arguments.model)?;
+        (arguments.model.clone(), checkpoint, None)
+    };
+    let model = NNModel::from_checkpoint_on(&checkpoint, device);
+    let model = model.map_err(|error| Failure::from(error).in_path(&path))?;
+    let folder = if path.is_dir() {
+        path.as_path()
+    } else {
+        path.parent().unwrap_or(Path::new(""))
+    };
+    // A configuration names a file beside it, and nothing elsewhere.
+    let name = tokenizer
+        .as_deref()
+        .and_then(|name| Path::new(name).file_name());
+    let tokenizer = folder.join(name.unwrap_or(TOKENIZER.as_ref()));
+    Ok(Loaded { model, tokenizer })
+}
+
+/// The file of a run's checkpoint.
+#[cfg(feature = "run")]
+fn checkpoint_of_run(arguments: &Model) -> Result<PathBuf, Failure> {
+    use nnx::params::Checkpoints;
+    use nnx::run::{CheckpointStore, CheckpointTag};
+
+    let root = arguments.root.as_deref().unwrap_or(Path::new(""));
+    let id = arguments.model.to_string_lossy();
+    let store = CheckpointStore::new(&id, root)?;
+    let tags = store.tags()?;
+    let tag = match &arguments.tag {
+        Some(tag) => tag.parse()?,
+        None => {
+            let [best, last] = [Checkpoints::Best, Checkpoints::Last].map(CheckpointTag::from);
+            if tags.contains(&best) { best } else { last }
+        }
+    };
+    let path = store.path(&tag);
+    if tags.is_empty() && !path.ancestors().nth(2).is_some_and(Path::is_dir) {
+        let what = format!("there is no run `{id}` in `{}`", root.display());
+        return Err(Failure::new("no_such_run", what));
+    }
+    if !tags.contains(&tag) {
+        let tags: Vec<&str> = tags.iter().map(CheckpointTag::as_str).collect();
+        let what = format!(
+            "run `{id}` has no checkpoint `{tag}`, it has `{}`",
+            tags.join("`, `")
+        );
+        return Err(Failure::new("not_found", what));
+    }
+    Ok(path)
+}
+
+/// The file of a run's checkpoint.
+#[cfg(not(feature = "run"))]
+fn checkpoint_of_run(_: &Model) -> Result<PathBuf, Failure> {
+    Err(Failure::new(
+        "unsupported",
+        "`--root` needs the runs on disk: install the command with its default features, or with \
+         the feature `run`",
+    ))
+}
