@@ -1,22 +1,42 @@
-//! `cargo xtask bench checkpoint`: times beside a floor and beside other libraries.
+//! `cargo xtask bench`: times beside a floor and beside other libraries.
 
 use std::path::PathBuf;
+use std::process::Command;
 
 use crate::workspace::{cargo, line_of};
 use crate::{Arguments, Result};
 
 pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
     let python = arguments.value("--python")?;
-    match arguments.word().as_deref() {
-        Some("checkpoint") | None => {}
-        Some(other) => return Err(format!("there is no bench `{other}`, only `checkpoint`").into()),
-    }
+    let bench = arguments.word();
     arguments.finish()?;
+    match bench.as_deref() {
+        Some("checkpoint") | None => checkpoint(python.as_deref()),
+        Some("net") => net(python.as_deref()),
+        Some(other) => {
+            Err(format!("there is no bench `{other}`, only `checkpoint` and `net`").into())
+        }
+    }
+}
+
+/// Networks beside PyTorch.
+fn net(python: Option<&str>) -> Result<()> {
+    let python = python.ok_or("networks are measured beside PyTorch: give `--python PATH`")?;
+    done(bench().args(["net", python]))
+}
+
+/// Reading and writing of checkpoints.
+fn checkpoint(python: Option<&str>) -> Result<()> {
     let mut build = cargo();
     build.args(["build", "--release", "--package=nnx-cli"]);
     done(&mut build)?;
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
+    done(bench().arg(target.join("release/nnx")).args(python))
+}
+
+/// The command that runs the benches; always with the same features, so that nothing is built twice.
+fn bench() -> Command {
     let mut command = cargo();
     command.args([
         "run",
@@ -25,11 +45,10 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
         "--features=peers",
         "--",
     ]);
-    command.arg(target.join("release/nnx")).args(python);
-    done(&mut command)
+    command
 }
 
-fn done(command: &mut std::process::Command) -> Result<()> {
+fn done(command: &mut Command) -> Result<()> {
     match command.status()?.success() {
         true => Ok(()),
         false => Err(format!("`{}` failed", line_of(command)).into()),

@@ -33,7 +33,7 @@ const TASKS: &[(&str, Task, &str)] = &[
     (
         "bench",
         bench::run,
-        "times beside a floor and other libraries [checkpoint] [--python PATH]",
+        "times beside a floor and other libraries [checkpoint | net] [--python PATH]",
     ),
     (
         "boundary",

@@ -1,4 +1,5 @@
-//! Times beside a floor and beside other libraries: `cargo xtask bench checkpoint`.
+//! Times beside a floor and beside other libraries: `cargo xtask bench checkpoint`, and networks
+//! beside PyTorch: `cargo xtask bench net`.
 //!
 //! Each row is measured in turns with what it is compared with, in one process, over files that are
 //! made here and are in the system's cache. The fastest of the turns counts, as the others were
@@ -12,6 +13,7 @@
 mod converting;
 mod file;
 mod many;
+mod net;
 mod owned;
 #[cfg(feature = "peers")]
 mod peers;
@@ -44,7 +46,16 @@ struct Bench {
 
 fn main() -> Result<()> {
     let mut arguments = env::args_os().skip(1);
-    let nnx: PathBuf = arguments.next().ok_or("expected the path of `nnx`")?.into();
+    let first = arguments
+        .next()
+        .ok_or("expected the path of `nnx`, or `net`")?;
+    if first == "net" {
+        let python = arguments
+            .next()
+            .ok_or("expected the path of a Python with NNx")?;
+        return net::run(python.as_ref());
+    }
+    let nnx = PathBuf::from(first);
     let python = arguments.next().map(PathBuf::from);
     let bench = Bench {
         disk: tempfile::tempdir_in(nnx.parent().unwrap_or(&nnx))?,
