@@ -108,7 +108,11 @@ impl Net for Conv {
             xs = xs.broadcast_add(&bias)?;
             mode.note(mode.noted(), &format!("convs.{j}"), "Conv2d", &xs);
             xs = activate(self.activation, &xs)?;
-            xs = max_pool(&xs, params.pool_size())?;
+            xs = if mode.is_training() {
+                max_pool(&xs, params.pool_size())?
+            } else {
+                max_pool_without_gradient(&xs, params.pool_size())?
+            };
         }
         self.fcs.forward(&xs.flatten_from(1)?, mode)
     }
@@ -135,4 +139,15 @@ fn max_pool(xs: &Tensor, size: usize) -> Result<Tensor> {
     let largest = keys.argmax_keepdim(D::Minus1)?;
     let largest = squares.gather(&largest, D::Minus1)?;
     Ok(largest.reshape((count, channels, rows, columns))?)
+}
+
+/// The same in one pass, which has candle's gradient.
+fn max_pool_without_gradient(xs: &Tensor, size: usize) -> Result<Tensor> {
+    // A sum is finite only where nothing is NaN, and then candle's pooling is right.
+    let sum: f32 = xs.sum_all()?.to_scalar()?;
+    if sum.is_finite() {
+        Ok(xs.max_pool2d(size)?)
+    } else {
+        max_pool(xs, size)
+    }
 }
