@@ -36,7 +36,3 @@ pub use parameters::Parameters;
 pub use predict::Prediction;
 pub use probability::{PredictionResult, ProbabilitySpec};
 pub use rng::Generator;
-
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-mod readme {}

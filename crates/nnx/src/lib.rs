@@ -29,3 +29,7 @@ pub use nnx_run::{CheckpointStore, NNRun};
 #[cfg(all(doctest, feature = "net"))]
 #[doc = include_str!("../README.md")]
 mod readme {}
+
+#[cfg(all(doctest, feature = "net"))]
+#[doc = include_str!("../../../README.md")]
+mod readme_of_the_workspace {}

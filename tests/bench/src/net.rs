@@ -1,7 +1,8 @@
 //! Networks beside PyTorch: `cargo xtask bench net`.
 //!
 //! The nets are made here and loaded by the real NNx from their checkpoints, so that both compute
-//! the same; what they give is compared first.
+//! the same; what they give is compared first. The fastest computation counts, as the others were
+//! disturbed.
 
 mod case;
 mod peer;
@@ -33,7 +34,7 @@ const TOLERANCE: f32 = 1e-4;
 /// When Python fails, or computes something else.
 pub(crate) fn run(python: &Path) -> Result<()> {
     let folder = tempfile::tempdir()?;
-    let nets = Nets3 {
+    let nets = Models {
         ff: saved(feed_fwd()?, Nets::FeedFwd, "ff", folder.path())?,
         conv: saved(conv()?, Nets::Conv, "conv", folder.path())?,
         transformer: saved(
@@ -97,7 +98,7 @@ fn difference(ours: &Tensor, theirs: &Path) -> Result<f32> {
 }
 
 /// The nets that are measured.
-struct Nets3 {
+struct Models {
     ff: NNModel,
     conv: NNModel,
     transformer: NNModel,

@@ -41,7 +41,7 @@ impl Peer {
         Ok(peer)
     }
 
-    /// The time of one of `count` computations, on the average.
+    /// The time of a step of the fastest of `count` computations.
     ///
     /// # Errors
     /// When Python fails.
