@@ -22,6 +22,7 @@ mod forward_fresh;
 mod forward_transforms;
 mod fresh_weights;
 mod generation;
+mod hub;
 #[cfg(target_os = "linux")]
 mod opening;
 mod params;

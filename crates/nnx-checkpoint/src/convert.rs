@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 pub use self::options::{ConvertOptions, TargetFormat, Tied};
 use self::origin::{Origin, Origins, Stored};
 use self::output::Meter;
+pub(crate) use self::plan::shards;
 use self::plan::{Content, FilePlan, Plan};
 pub use self::report::{Conversion, Progress};
 use self::target::Target;

@@ -24,9 +24,11 @@
 mod header;
 mod layout;
 mod reader;
+mod shards;
 mod writer;
 
 pub use reader::SafeTensors;
+pub use shards::split_into_shards;
 pub(crate) use writer::lay_out;
 pub use writer::{write, write_within};
 

@@ -14,6 +14,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "nnx",
         &["nnx-params", "nnx-checkpoint", "nnx-net", "nnx-run"],
     ),
+    ("nnx-hub", &["nnx-params", "nnx-checkpoint", "nnx-net"]),
     ("nnx-cli", &["nnx"]),
 ];
 
@@ -74,6 +75,7 @@ mod tests {
                 ("nnx-net", vec!["nnx-checkpoint", "nnx-params"]),
                 ("nnx-run", vec!["nnx-checkpoint", "nnx-params"]),
                 ("nnx", vec!["nnx-checkpoint", "nnx-params", "nnx-net"]),
+                ("nnx-hub", vec!["nnx-checkpoint", "nnx-net", "nnx-params"]),
                 ("nnx-cli", vec!["nnx"]),
             ],
             &[],

@@ -1,7 +1,7 @@
 //! What files a conversion writes, down to the origin of every byte.
 
 mod notes;
-mod shards;
+pub(crate) mod shards;
 pub(super) mod tensors;
 pub(super) mod torch;
 

@@ -35,6 +35,14 @@ impl Tokenizer {
             .map_err(|error| Error::configuration(format!("the bytes are no tokenizer: {error}")))
     }
 
+    /// The text of `tokenizer.json`, as Python's `Tokenizer.save` writes it.
+    ///
+    /// # Errors
+    /// When the tokenizer fails.
+    pub fn to_json(&self) -> Result<String> {
+        self.0.to_string(true).map_err(failed)
+    }
+
     /// How many tokens there are, added ones included.
     pub fn vocab_size(&self) -> usize {
         self.0.get_vocab_size(true)

@@ -11,16 +11,16 @@ use crate::error::{Error, Result};
 
 /// What counts of a tensor when files are filled.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sized {
-    pub(super) bytes: u64,
+pub(crate) struct Sized {
+    pub(crate) bytes: u64,
     /// Tensors of one storage come into one file.
-    pub(super) storage: usize,
+    pub(crate) storage: usize,
 }
 
 /// Which tensors come into which file, by their places. Files are filled in the order of the
 /// tensors; one that is larger than a file may be gets a file of its own, in front of the one that
 /// is being filled.
-pub(super) fn split(
+pub(crate) fn split(
     tensors: impl Iterator<Item = Sized>,
     max_bytes: Option<u64>,
 ) -> Vec<Vec<usize>> {

@@ -1,0 +1,213 @@
+//! The cache on the disk, in the layout of `huggingface_hub`.
+//!
+//! ```text
+//! models--owner--name/
+//!   blobs/<hash>                 the files, named by what the repository states of them
+//!   snapshots/<commit>/<file>    links to them
+//!   refs/<branch or tag>         the commit that it stood for
+//! .locks/models--owner--name/<hash>.lock
+//! ```
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use crate::digest::{self, Digest, is_hex};
+use crate::error::{Error, Result};
+use crate::repo_id::RepoId;
+
+/// The part of the cache that belongs to one repository.
+#[derive(Clone, Debug)]
+pub(crate) struct RepoCache {
+    root: PathBuf,
+    locks: PathBuf,
+}
+
+impl RepoCache {
+    pub(crate) fn new(cache: &Path, repo: &RepoId) -> Self {
+        let name = format!("models--{}", repo.as_str().replace('/', "--"));
+        Self {
+            locks: cache.join(".locks").join(&name),
+            root: cache.join(name),
+        }
+    }
+
+    pub(crate) fn blob(&self, digest: &Digest) -> PathBuf {
+        self.root.join("blobs").join(digest.hex())
+    }
+
+    pub(crate) fn snapshot(&self, commit: &str) -> PathBuf {
+        self.root.join("snapshots").join(commit)
+    }
+
+    /// The commit that a revision stood for when it was last asked for; a whole commit is itself.
+    pub(crate) fn commit_of(&self, revision: &str) -> Option<String> {
+        if is_hex(revision, 40) {
+            return Some(revision.to_owned());
+        }
+        let text = fs::read_to_string(self.root.join("refs").join(revision)).ok()?;
+        Some(text.trim().to_owned()).filter(|commit| is_hex(commit, 40))
+    }
+
+    /// Notes which commit a revision stands for.
+    ///
+    /// # Errors
+    /// When the operating system refuses.
+    pub(crate) fn set_commit(&self, revision: &str, commit: &str) -> Result<()> {
+        if revision == commit {
+            return Ok(());
+        }
+        let path = self.root.join("refs").join(revision);
+        let io = |error| Error::io(&path, error);
+        let folder = path.parent().unwrap_or(&self.root);
+        fs::create_dir_all(folder).map_err(io)?;
+        let mut file = temporary(folder, ".ref.", ".tmp").map_err(io)?;
+        file.write_all(commit.as_bytes()).map_err(io)?;
+        file.persist(&path).map_err(|error| io(error.error))?;
+        Ok(())
+    }
+
+    /// Keeps other processes from the same file, Python's among them, until it is dropped.
+    ///
+    /// # Errors
+    /// When the operating system refuses.
+    pub(crate) fn lock(&self, digest: &Digest) -> Result<Option<File>> {
+        let path = self.locks.join(format!("{}.lock", digest.hex()));
+        let io = |error| Error::io(&path, error);
+        fs::create_dir_all(&self.locks).map_err(io)?;
+        let options = fs::OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&path);
+        let file = options.map_err(io)?;
+        match file.lock() {
+            Ok(()) => Ok(Some(file)),
+            // Some network file systems know no locks; files still get their places in one step.
+            Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(None),
+            Err(error) => Err(io(error)),
+        }
+    }
+
+    /// Whether the cache has the file, whole, and, where that is asked for, with the bytes of its
+    /// hash. One that it has otherwise is removed.
+    ///
+    /// # Errors
+    /// When the operating system refuses.
+    pub(crate) fn has(&self, digest: &Digest, bytes: Option<u64>, verify: bool) -> Result<bool> {
+        let path = self.blob(digest);
+        let io = |error| Error::io(&path, error);
+        let mut file = match File::open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            Err(error) => return Err(io(error)),
+        };
+        let found = file.metadata().map_err(io)?.len();
+        let sound = bytes.is_none_or(|bytes| bytes == found)
+            && (!verify || digest::matches(&mut file, digest, found).map_err(io)?);
+        if !sound {
+            fs::remove_file(&path).map_err(io)?;
+        }
+        Ok(sound)
+    }
+
+    /// A file to download into.
+    ///
+    /// # Errors
+    /// When the operating system refuses.
+    pub(crate) fn incomplete(&self, digest: &Digest) -> Result<NamedTempFile> {
+        let folder = self.root.join("blobs");
+        fs::create_dir_all(&folder).map_err(|error| Error::io(&folder, error))?;
+        temporary(&folder, &format!("{}.", digest.hex()), ".incomplete")
+            .map_err(|error| Error::io(&folder, error))
+    }
+
+    /// Makes a downloaded file count.
+    ///
+    /// # Errors
+    /// When the operating system refuses.
+    pub(crate) fn keep(&self, file: NamedTempFile, digest: &Digest) -> Result<()> {
+        let path = self.blob(digest);
+        let io = |error| Error::io(&path, error);
+        file.as_file().sync_all().map_err(io)?;
+        file.persist(&path).map_err(|error| io(error.error))?;
+        Ok(())
+    }
+
+    /// Puts a file into a snapshot.
+    ///
+    /// # Errors
+    /// When the operating system refuses.
+    pub(crate) fn link(&self, commit: &str, name: &str, digest: &Digest) -> Result<()> {
+        let path = self.snapshot(commit).join(name);
+        let io = |error| Error::io(&path, error);
+        let folder = path.parent().unwrap_or(&self.root);
+        fs::create_dir_all(folder).map_err(io)?;
+        // From the folder of the link up to the repository's.
+        let up = "../".repeat(name.split('/').count().saturating_add(1));
+        let target = format!("{up}blobs/{}", digest.hex());
+        if fs::read_link(&path).is_ok_and(|found| found == Path::new(&target)) {
+            return Ok(());
+        }
+        let made = tempfile::Builder::new()
+            .prefix(".link.")
+            .suffix(".tmp")
+            .make_in(folder, |link| self.point(&target, digest, link))
+            .map_err(io)?;
+        made.persist(&path).map_err(|error| io(error.error))?;
+        Ok(())
+    }
+
+    #[cfg(unix)]
+    fn point(&self, target: &str, _: &Digest, link: &Path) -> io::Result<()> {
+        std::os::unix::fs::symlink(target, link)
+    }
+
+    /// Systems where links need a permission get a second name for the file, or a copy of it.
+    #[cfg(not(unix))]
+    fn point(&self, _: &str, digest: &Digest, link: &Path) -> io::Result<()> {
+        let blob = self.blob(digest);
+        fs::hard_link(&blob, link).or_else(|_| fs::copy(&blob, link).map(|_| ()))
+    }
+
+    /// Checks the files of a snapshot that is used without asking the Hub: each is named by its
+    /// hash. A name whose file was dropped or damaged is removed.
+    ///
+    /// # Errors
+    /// When the operating system refuses.
+    pub(crate) fn check_snapshot(&self, folder: &Path, verify: bool) -> Result<bool> {
+        let mut sound = true;
+        let mut folders = vec![folder.to_path_buf()];
+        while let Some(folder) = folders.pop() {
+            let io = |error| Error::io(&folder, error);
+            for entry in fs::read_dir(&folder).map_err(io)? {
+                let entry = entry.map_err(io)?;
+                let path = entry.path();
+                if entry.file_type().map_err(io)?.is_dir() {
+                    folders.push(path);
+                    continue;
+                }
+                let digest = fs::read_link(&path)
+                    .ok()
+                    .and_then(|target| Digest::of_name(target.file_name()?.to_str()?));
+                let Some(digest) = digest else { continue };
+                if !self.has(&digest, None, verify)? {
+                    fs::remove_file(&path).map_err(|error| Error::io(&path, error))?;
+                    sound = false;
+                }
+            }
+        }
+        Ok(sound)
+    }
+}
+
+/// A new file with the mode of any file that the user makes.
+fn temporary(folder: &Path, prefix: &str, suffix: &str) -> io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(prefix).suffix(suffix);
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder.tempfile_in(folder)
+}

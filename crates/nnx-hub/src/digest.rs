@@ -1,0 +1,160 @@
+//! The hashes that name a file in a repository.
+
+use std::fmt;
+use std::io::{self, Read};
+
+use sha1::{Digest as _, Sha1};
+use sha2::Sha256;
+
+/// A file's hash, as the Hub states it: of a large file the SHA-256 of its bytes, of any other the
+/// SHA-1 that git names it by.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Digest {
+    /// Of the bytes, in lower-case hexadecimal digits.
+    Sha256(String),
+    /// Of git's header and the bytes, in lower-case hexadecimal digits.
+    GitSha1(String),
+}
+
+impl Digest {
+    /// Reads a SHA-256 of 64 hexadecimal digits.
+    pub(crate) fn sha256(hex: &str) -> Option<Self> {
+        is_hex(hex, 64).then(|| Self::Sha256(hex.to_owned()))
+    }
+
+    /// Reads a SHA-1 of 40 hexadecimal digits.
+    pub(crate) fn git_sha1(hex: &str) -> Option<Self> {
+        is_hex(hex, 40).then(|| Self::GitSha1(hex.to_owned()))
+    }
+
+    /// Reads a hash by the number of its digits, as the names of files in the cache are.
+    pub(crate) fn of_name(hex: &str) -> Option<Self> {
+        Self::sha256(hex).or_else(|| Self::git_sha1(hex))
+    }
+
+    /// The hexadecimal digits, which are also the file's name in the cache.
+    pub fn hex(&self) -> &str {
+        match self {
+            Self::Sha256(hex) | Self::GitSha1(hex) => hex,
+        }
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sha256(hex) => write!(f, "sha256 {hex}"),
+            Self::GitSha1(hex) => write!(f, "git sha1 {hex}"),
+        }
+    }
+}
+
+/// Whether a text is that many lower-case hexadecimal digits.
+pub(crate) fn is_hex(text: &str, digits: usize) -> bool {
+    let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    text.len() == digits && text.bytes().all(is_digit)
+}
+
+/// A hash that is being computed.
+#[derive(Clone, Debug)]
+pub(crate) enum Hasher {
+    Sha256(Sha256),
+    GitSha1(Sha1),
+}
+
+impl Hasher {
+    /// One of the kind of the other hash, for a file of that many bytes.
+    pub(crate) fn like(digest: &Digest, bytes: u64) -> Self {
+        match digest {
+            Digest::Sha256(_) => Self::Sha256(Sha256::new()),
+            Digest::GitSha1(_) => Self::git(bytes),
+        }
+    }
+
+    fn git(bytes: u64) -> Self {
+        Self::GitSha1(Sha1::new_with_prefix(format!("blob {bytes}\0")))
+    }
+
+    pub(crate) fn update(&mut self, bytes: &[u8]) {
+        match self {
+            Self::Sha256(hasher) => hasher.update(bytes),
+            Self::GitSha1(hasher) => hasher.update(bytes),
+        }
+    }
+
+    pub(crate) fn finish(self) -> Digest {
+        match self {
+            Self::Sha256(hasher) => Digest::Sha256(hex(&hasher.finalize())),
+            Self::GitSha1(hasher) => Digest::GitSha1(hex(&hasher.finalize())),
+        }
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Bytes that are read at a time.
+const CHUNK_BYTES: usize = 128 << 10;
+
+/// Gives all bytes of a reader to `each`, piece by piece.
+pub(crate) fn for_each_chunk(
+    reader: &mut dyn Read,
+    mut each: impl FnMut(&[u8]) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut buffer = vec![0; CHUNK_BYTES];
+    loop {
+        match reader.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(read) => each(buffer.get(..read).unwrap_or_default())?,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Whether a reader gives exactly the bytes of that hash.
+pub(crate) fn matches(reader: &mut dyn Read, digest: &Digest, bytes: u64) -> io::Result<bool> {
+    let mut hasher = Hasher::like(digest, bytes);
+    for_each_chunk(reader, |chunk| {
+        hasher.update(chunk);
+        Ok(())
+    })?;
+    Ok(hasher.finish() == *digest)
+}
+
+/// Both hashes of the bytes that a reader gives.
+pub(crate) fn both(reader: &mut dyn Read, bytes: u64) -> io::Result<(Digest, Digest)> {
+    let (mut sha256, mut sha1) = (Hasher::Sha256(Sha256::new()), Hasher::git(bytes));
+    for_each_chunk(reader, |chunk| {
+        sha256.update(chunk);
+        sha1.update(chunk);
+        Ok(())
+    })?;
+    Ok((sha256.finish(), sha1.finish()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hashes_are_those_of_git_and_sha256sum() {
+        // `printf hello | git hash-object --stdin`, `printf hello | sha256sum`.
+        let (sha256, sha1) = both(&mut &b"hello"[..], 5).unwrap();
+        assert_eq!(sha1.hex(), "b6fc4c620b67d95f953a5c1c1230aaab5db5a1b0");
+        assert_eq!(
+            sha256.hex(),
+            "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
+        );
+        assert!(matches(&mut &b"hello"[..], &sha1, 5).unwrap());
+        assert!(!matches(&mut &b"hellp"[..], &sha256, 5).unwrap());
+    }
+
+    #[test]
+    fn only_hexadecimal_digits_are_a_hash() {
+        assert_eq!(Digest::of_name("../../etc/passwd"), None);
+        assert_eq!(Digest::sha256(&"A".repeat(64)), None);
+        assert!(Digest::of_name(&"a".repeat(40)).is_some());
+    }
+}

@@ -1,0 +1,335 @@
+//! The crate's one error.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+pub use self::mismatch::{Mismatch, Misshaped};
+
+mod mismatch;
+
+/// The result of every fallible call in this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What a model's own code may fail with; `?` turns any error into it.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// What went wrong: one word wide, so that results stay small.
+///
+/// [`kind`](Error::kind) tells the cause. No text of it ever holds a token or a signed URL.
+#[derive(Debug)]
+pub struct Error(Box<ErrorKind>);
+
+/// The causes that a caller handles differently.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// A file that a model folder must have is not there.
+    #[error("`{}` has no `{file}`; {hint}", folder.display())]
+    MissingFile {
+        /// The folder.
+        folder: PathBuf,
+        /// The file's name, or the names of those of which one is needed.
+        file: String,
+        /// What to do.
+        hint: &'static str,
+    },
+    /// `config.json` is not what the model takes.
+    #[error("`{}`: {what}", path.display())]
+    Config {
+        /// The file.
+        path: PathBuf,
+        /// What was expected and what was found, with the key.
+        what: String,
+    },
+    /// The weights cannot be read or written.
+    #[error(transparent)]
+    Weights(#[from] nnx_checkpoint::Error),
+    /// The weights are not those of the model.
+    #[error("{0}")]
+    Mismatch(Mismatch),
+    /// The model's own code refused.
+    #[error("{0}")]
+    Model(BoxError),
+    /// An option that the model does not take.
+    #[error("there is no option `{option}`; {}", known_options(known))]
+    UnknownOption {
+        /// The option.
+        option: String,
+        /// The options that there are.
+        known: Vec<String>,
+    },
+    /// A name within a folder or repository that would lead elsewhere.
+    #[error("the name `{path}` is not that of a file within its folder: {why}")]
+    UnsafePath {
+        /// The name.
+        path: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// Not a repository id, and no folder either.
+    #[error("`{id}` is neither a folder that exists nor a repository id: {why}")]
+    RepoId {
+        /// What was given.
+        id: String,
+        /// The rule that it breaks.
+        why: &'static str,
+    },
+    /// A branch, tag or commit that cannot be one.
+    #[error("`{revision}` is no revision: {why}")]
+    Revision {
+        /// What was given.
+        revision: String,
+        /// The rule that it breaks.
+        why: &'static str,
+    },
+    /// The repository does not exist, or the token's owner may not know of it.
+    #[error(
+        "there is no repository `{repo}`; {}",
+        if *anonymous {
+            "if it is private, log in with `hf auth login` or set `HF_TOKEN`"
+        } else {
+            "check the name, and that the token may read it if it is private"
+        }
+    )]
+    RepositoryNotFound {
+        /// The repository.
+        repo: String,
+        /// Whether the request had no token.
+        anonymous: bool,
+    },
+    /// The repository exists, the branch, tag or commit does not.
+    #[error(
+        "the repository `{repo}` has no revision `{revision}`; list its branches on its page, or leave the revision out for `main`"
+    )]
+    RevisionNotFound {
+        /// The repository.
+        repo: String,
+        /// The revision.
+        revision: String,
+    },
+    /// The repository and the revision exist, the file does not.
+    #[error("the repository `{repo}` has no file `{file}` at `{revision}`")]
+    EntryNotFound {
+        /// The repository.
+        repo: String,
+        /// The revision.
+        revision: String,
+        /// The file.
+        file: String,
+    },
+    /// The repository's files are given to those who were granted access.
+    #[error(
+        "the files of `{repo}` are gated: ask for access on its page, then use a token of that account"
+    )]
+    Gated {
+        /// The repository.
+        repo: String,
+    },
+    /// The Hub does not know the token.
+    #[error(
+        "the Hub does not accept the token; log in again with `hf auth login`, or correct `HF_TOKEN`"
+    )]
+    TokenRefused,
+    /// There is no token, and the call needs one.
+    #[error("the call needs a token; log in with `hf auth login`, or set `HF_TOKEN`")]
+    TokenMissing,
+    /// The token is known, but does not allow this.
+    #[error("not allowed{}: {message}; use a token with the permission to write", in_repo(repo.as_deref()))]
+    Forbidden {
+        /// The repository, where one was named.
+        repo: Option<String>,
+        /// What the Hub said.
+        message: String,
+    },
+    /// Too many requests.
+    #[error("the Hub asks to wait{}", wait(*retry_after))]
+    RateLimited {
+        /// How long, where the Hub said.
+        retry_after: Option<Duration>,
+    },
+    /// The Hub answered with a status that stands for no other kind.
+    #[error("the Hub answered {status} to `{request}`: {message}")]
+    Server {
+        /// The HTTP status.
+        status: u16,
+        /// Method and path of the request, without its query.
+        request: String,
+        /// What the Hub said.
+        message: String,
+    },
+    /// The server does not speak the Hub's protocol.
+    #[error(
+        "`{request}`: {what}; check the endpoint (`HF_ENDPOINT`), and that no proxy or login page is in between"
+    )]
+    Protocol {
+        /// Method and path of the request, without its query.
+        request: String,
+        /// What was expected and what was found.
+        what: String,
+    },
+    /// The server cannot be reached, or the connection broke again and again.
+    #[error("`{request}`: {what}")]
+    Network {
+        /// Method and path of the request, without its query.
+        request: String,
+        /// What happened.
+        what: String,
+    },
+    /// The server did not answer, or stopped sending, for too long.
+    #[error("`{request}`: no answer within the time allowed")]
+    Timeout {
+        /// Method and path of the request, without its query.
+        request: String,
+    },
+    /// A file did not arrive as the repository says that it is, twice.
+    #[error(
+        "`{file}` did not arrive intact, twice: expected {expected}, got {found}; nothing of it was kept"
+    )]
+    Corrupt {
+        /// The file.
+        file: String,
+        /// Size and hash that the repository states.
+        expected: String,
+        /// What arrived.
+        found: String,
+    },
+    /// Only local files may be used, and the cache does not have them.
+    #[error("`{repo}` at `{revision}` is not in the cache `{}`, and only local files may be used; load it once with the network, or unset `HF_HUB_OFFLINE`", cache.display())]
+    NotCached {
+        /// The repository.
+        repo: String,
+        /// The revision.
+        revision: String,
+        /// The cache.
+        cache: PathBuf,
+    },
+    /// The call needs the network, which was forbidden.
+    #[error("{what} needs the network, and only local files may be used; unset `HF_HUB_OFFLINE`")]
+    Offline {
+        /// What was to be done.
+        what: &'static str,
+    },
+    /// Somebody else committed in between.
+    #[error("`{repo}` changed while the upload was made; nothing was committed, upload again")]
+    Conflict {
+        /// The repository.
+        repo: String,
+    },
+    /// The reply to a commit was lost, and the repository does not tell whether it was made.
+    #[error(
+        "the reply to the commit was lost, and it cannot be told whether `{repo}` has it; look at its page before you upload again"
+    )]
+    CommitUnknown {
+        /// The repository.
+        repo: String,
+    },
+    /// A local file changed while it was uploaded.
+    #[error("`{file}` changed while it was uploaded; upload again")]
+    Changed {
+        /// The file.
+        file: String,
+    },
+    /// The crate was built without the feature that the call needs.
+    #[error(
+        "{what} needs the feature `{feature}` of nnx-hub, which this program was built without; add to Cargo.toml: nnx-hub = {{ version = \"{version}\", features = [\"{feature}\"] }}",
+        version = env!("CARGO_PKG_VERSION")
+    )]
+    FeatureMissing {
+        /// What was to be done.
+        what: &'static str,
+        /// The feature.
+        feature: &'static str,
+    },
+    /// The environment is not usable.
+    #[error("{what}")]
+    Settings {
+        /// What was expected and what was found.
+        what: String,
+    },
+    /// The operating system refused.
+    #[error("`{}`: {source}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What it said.
+        source: std::io::Error,
+    },
+}
+
+fn known_options(known: &[String]) -> String {
+    match known {
+        [] => "the model takes none".to_owned(),
+        _ => format!("the model takes `{}`", known.join("`, `")),
+    }
+}
+
+fn in_repo(repo: Option<&str>) -> String {
+    repo.map(|repo| format!(" in `{repo}`")).unwrap_or_default()
+}
+
+fn wait(time: Option<Duration>) -> String {
+    time.map(|time| format!(" {} s", time.as_secs()))
+        .unwrap_or_default()
+}
+
+impl Error {
+    /// The cause.
+    pub fn kind(&self) -> &ErrorKind {
+        &self.0
+    }
+
+    /// The cause, owned.
+    pub fn into_kind(self) -> ErrorKind {
+        *self.0
+    }
+
+    /// What the operating system said of a path.
+    #[cold]
+    pub(crate) fn io(path: &Path, source: std::io::Error) -> Self {
+        Self::from(ErrorKind::Io {
+            path: path.to_path_buf(),
+            source,
+        })
+    }
+
+    /// What a model's own code said; an error of this crate that it only passed on stays what it is.
+    #[cold]
+    pub(crate) fn model(error: BoxError) -> Self {
+        match error.downcast::<Self>() {
+            Ok(own) => *own,
+            Err(error) => match error.downcast::<nnx_checkpoint::Error>() {
+                Ok(weights) => Self::from(ErrorKind::Weights(*weights)),
+                Err(error) => Self::from(ErrorKind::Model(error)),
+            },
+        }
+    }
+}
+
+impl From<ErrorKind> for Error {
+    fn from(kind: ErrorKind) -> Self {
+        Self(Box::new(kind))
+    }
+}
+
+impl From<nnx_checkpoint::Error> for Error {
+    fn from(error: nnx_checkpoint::Error) -> Self {
+        Self::from(ErrorKind::Weights(error))
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &*self.0 {
+            ErrorKind::Model(error) => Some(&**error),
+            ErrorKind::Io { source, .. } => Some(source),
+            kind => kind.source(),
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! What a status other than success stands for.
+
+use std::time::Duration;
+
+use super::{Call, Failure};
+use crate::error::{Error, ErrorKind};
+use crate::token::Token;
+use crate::transport::Response;
+
+/// Bytes of a refusal that are read for its message.
+const MAX_BYTES: u64 = 64 << 10;
+/// Characters of it that are shown.
+const SHOWN: usize = 300;
+
+/// The failure that a reply stands for.
+pub(super) fn of(call: &Call<'_>, response: &mut Response, token: Option<&Token>) -> Failure {
+    let with_token = token.is_some();
+    let status = response.status;
+    let code = response.header("x-error-code").map(str::to_owned);
+    let asked = retry_after(response);
+    // A server that repeats what it was sent must not make an error tell the token.
+    let message = message(response, token);
+    let place = call.place;
+    let repo = || place.repo.map(ToString::to_string).unwrap_or_default();
+    let revision = || place.revision.unwrap_or("main").to_owned();
+    let not_found = || ErrorKind::RepositoryNotFound {
+        repo: repo(),
+        anonymous: !with_token,
+    };
+    let server = || ErrorKind::Server {
+        status,
+        request: call.shown(),
+        message: message.clone(),
+    };
+    let kind = match (status, code.as_deref(), place.repo, place.file) {
+        (_, Some("GatedRepo"), ..) => ErrorKind::Gated { repo: repo() },
+        (_, Some("RepoNotFound"), ..) => not_found(),
+        (_, Some("RevisionNotFound"), ..) => ErrorKind::RevisionNotFound {
+            repo: repo(),
+            revision: revision(),
+        },
+        (404, code, Some(_), Some(file)) if code.is_none_or(|code| code == "EntryNotFound") => {
+            ErrorKind::EntryNotFound {
+                repo: repo(),
+                revision: revision(),
+                file: file.to_owned(),
+            }
+        }
+        (401, ..) if message.contains("Invalid credentials") => ErrorKind::TokenRefused,
+        // The Hub does not tell strangers which repositories exist.
+        (401, _, Some(_), _) if !with_token => not_found(),
+        (401, ..) if with_token => ErrorKind::TokenRefused,
+        (401, ..) => ErrorKind::TokenMissing,
+        (403, ..) => ErrorKind::Forbidden {
+            repo: place.repo.map(ToString::to_string),
+            message,
+        },
+        (412, _, Some(_), _) => ErrorKind::Conflict { repo: repo() },
+        (429, ..) => {
+            let error = ErrorKind::RateLimited { retry_after: asked };
+            return Failure::Again(error.into(), asked);
+        }
+        (408 | 500 | 502 | 503 | 504, ..) => return Failure::Again(server().into(), asked),
+        (404 | 405, None, ..) if is_page(&message) => ErrorKind::Protocol {
+            request: call.shown(),
+            what: "the server answers with a web page, not with the Hub's JSON".to_owned(),
+        },
+        _ => server(),
+    };
+    Failure::Final(Error::from(kind))
+}
+
+fn is_page(message: &str) -> bool {
+    message.starts_with('<')
+}
+
+/// The wait that the reply asks for: `Retry-After` in seconds, or the time left of a rate limit's
+/// window.
+fn retry_after(response: &Response) -> Option<Duration> {
+    let seconds = |text: &str| text.trim().parse().ok().map(Duration::from_secs);
+    let limit = || {
+        let limit = response.header("ratelimit")?;
+        limit
+            .split([';', ','])
+            .find_map(|part| seconds(part.trim().strip_prefix("t=")?))
+    };
+    response
+        .header("retry-after")
+        .and_then(seconds)
+        .or_else(limit)
+}
+
+/// What the Hub said, in one line.
+fn message(response: &mut Response, token: Option<&Token>) -> String {
+    let header = response.header("x-error-message").map(str::to_owned);
+    let text = response.text(MAX_BYTES);
+    let in_json = || {
+        let json: serde_json::Value = serde_json::from_str(&text).ok()?;
+        let error = json.get("error").or_else(|| json.get("message"))?;
+        Some(error.as_str()?.to_owned())
+    };
+    let mut said = header.or_else(in_json).unwrap_or(text);
+    if let Some(token) = token {
+        said = token.hidden_in(&said);
+    }
+    let said: String = said
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .take(SHOWN)
+        .collect();
+    match said.trim() {
+        "" => "it gave no reason".to_owned(),
+        said => said.to_owned(),
+    }
+}

@@ -1,0 +1,256 @@
+//! A model folder that is read.
+
+use std::path::{Path, PathBuf};
+
+use nnx_checkpoint::{CheckpointReader, StateDict};
+use nnx_params::{State, python_text};
+use serde::de::DeserializeOwned;
+
+#[cfg(feature = "candle")]
+use crate::error::BoxError;
+use crate::error::{Error, ErrorKind, Mismatch, Misshaped, Result};
+use crate::options::LoadOptions;
+use crate::safe_path;
+
+/// The configuration's file.
+pub(crate) const CONFIG: &str = "config.json";
+/// The weights' file.
+pub(crate) const WEIGHTS: &str = "model.safetensors";
+/// The index of weights in several files.
+pub(crate) const INDEX: &str = "model.safetensors.index.json";
+/// The model card's file.
+pub(crate) const CARD: &str = "README.md";
+
+/// The files that hold weights, in the order in which they are looked for; those of PyTorch come
+/// last and are read by `nnx-checkpoint`, which executes nothing.
+const WEIGHT_FILES: [&str; 4] = [
+    INDEX,
+    WEIGHTS,
+    "pytorch_model.bin.index.json",
+    "pytorch_model.bin",
+];
+
+/// Bytes of `config.json` that are read; real ones have some thousand.
+const MAX_CONFIG_BYTES: u64 = 16 << 20;
+
+/// A folder that [`save_pretrained`](crate::ModelHubMixin::save_pretrained) wrote, here or in
+/// Python: what a model is rebuilt from.
+#[derive(Clone, Debug)]
+pub struct Folder {
+    path: PathBuf,
+}
+
+impl Folder {
+    /// The folder at a path. Nothing is read yet.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into() }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The path of a file in the folder, which need not exist.
+    ///
+    /// # Errors
+    /// [`ErrorKind::UnsafePath`] when the name leads out of the folder.
+    pub fn file(&self, name: &str) -> Result<PathBuf> {
+        safe_path::check(name)?;
+        Ok(self.path.join(name))
+    }
+
+    /// The bytes of a file in the folder.
+    ///
+    /// # Errors
+    /// [`ErrorKind::MissingFile`] when there is none, [`ErrorKind::UnsafePath`] when the name leads
+    /// out of the folder, [`ErrorKind::Io`] when it cannot be read.
+    pub fn read(&self, name: &str) -> Result<Vec<u8>> {
+        let path = self.file(name)?;
+        std::fs::read(&path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => Error::from(ErrorKind::MissingFile {
+                folder: self.path.clone(),
+                file: name.to_owned(),
+                hint: "download it as well",
+            }),
+            _ => Error::io(&path, error),
+        })
+    }
+
+    /// The configuration, as Python would have it: a mapping in the file's order.
+    ///
+    /// # Errors
+    /// [`ErrorKind::MissingFile`] without `config.json`, [`ErrorKind::Config`] when it is not a JSON
+    /// object.
+    pub fn config_state(&self) -> Result<State> {
+        let text = self.config_text()?;
+        let value = python_text::json_loads(&text)
+            .map_err(|error| self.config_error(format!("no JSON: {error}")))?;
+        match value {
+            nnx_params::Value::Map(state) => Ok(state),
+            other => Err(self.config_error(format!(
+                "a configuration is a JSON object, got a `{}`",
+                other.type_name()
+            ))),
+        }
+    }
+
+    /// The configuration as a type of yours. A field that is missing takes the type's default where
+    /// it has one (`#[serde(default)]`); a field that the type does not know is ignored, unless the
+    /// type says otherwise.
+    ///
+    /// # Errors
+    /// [`ErrorKind::MissingFile`] without `config.json`, [`ErrorKind::Config`] when it is not what
+    /// the type takes; the text names the field.
+    pub fn config<T: DeserializeOwned>(&self) -> Result<T> {
+        let text = self.config_text()?;
+        serde_json::from_str(&text).map_err(|error| self.config_error(error.to_string()))
+    }
+
+    fn config_text(&self) -> Result<String> {
+        let path = self.path.join(CONFIG);
+        let missing = || {
+            Error::from(ErrorKind::MissingFile {
+                folder: self.path.clone(),
+                file: CONFIG.to_owned(),
+                hint: "without it the model cannot be rebuilt; the weights alone are read by \
+                       `CheckpointReader`",
+            })
+        };
+        let found = std::fs::metadata(&path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => missing(),
+            _ => Error::io(&path, error),
+        })?;
+        if found.len() > MAX_CONFIG_BYTES {
+            return Err(self.config_error(format!(
+                "expected at most {MAX_CONFIG_BYTES} bytes, got {}",
+                found.len()
+            )));
+        }
+        let bytes = std::fs::read(&path).map_err(|error| Error::io(&path, error))?;
+        String::from_utf8(bytes).map_err(|error| self.config_error(error.to_string()))
+    }
+
+    /// An error of the configuration, for a value that only the model's own code finds wrong.
+    #[must_use]
+    pub fn config_error(&self, what: impl Into<String>) -> Error {
+        Error::from(ErrorKind::Config {
+            path: self.path.join(CONFIG),
+            what: what.into(),
+        })
+    }
+
+    /// The weights: `model.safetensors`, or the files that its index names, else those of
+    /// `pytorch_model.bin`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::MissingFile`] when there are none, [`ErrorKind::Weights`] when they cannot be
+    /// read; an index that names a file that is absent or lies elsewhere is among that.
+    pub fn weights(&self) -> Result<CheckpointReader> {
+        let path = WEIGHT_FILES
+            .iter()
+            .map(|name| self.path.join(name))
+            .find(|path| path.is_file())
+            .ok_or_else(|| {
+                Error::from(ErrorKind::MissingFile {
+                    folder: self.path.clone(),
+                    file: WEIGHTS.to_owned(),
+                    hint: "nor an index of it, nor `pytorch_model.bin`",
+                })
+            })?;
+        Ok(CheckpointReader::open(path)?)
+    }
+
+    /// The weights as a state dict, in the order of their names, as the reference has them.
+    ///
+    /// # Errors
+    /// As for [`weights`](Self::weights).
+    pub fn state_dict(&self) -> Result<StateDict> {
+        let reader = self.weights()?;
+        let mut names: Vec<&str> = reader.tensors().iter().map(|entry| entry.name()).collect();
+        names.sort_unstable();
+        let mut state = StateDict::new();
+        for name in names {
+            state.insert(name, reader.tensor(name)?);
+        }
+        Ok(state)
+    }
+
+    /// The weights of exactly these names and shapes.
+    ///
+    /// Where the options say that loading is not strict, what the model lacks is left out, what the
+    /// weights lack is absent from the result, and whoever listens is told of both.
+    ///
+    /// # Errors
+    /// As for [`weights`](Self::weights), and [`ErrorKind::Mismatch`] with all that differs at once.
+    pub fn state_dict_of(
+        &self,
+        expected: &[(&str, &[usize])],
+        options: &LoadOptions,
+    ) -> Result<StateDict> {
+        let found = self.state_dict()?;
+        let mut mismatch = Mismatch::default();
+        let mut state = StateDict::new();
+        for (name, shape) in expected {
+            match found.tensor(name) {
+                None => mismatch.missing.push((*name).to_owned()),
+                Some(tensor) if tensor.shape() != *shape => mismatch.misshaped.push(Misshaped {
+                    name: (*name).to_owned(),
+                    expected: shape.to_vec(),
+                    found: tensor.shape().to_vec(),
+                }),
+                Some(tensor) => state.insert(*name, tensor.clone()),
+            }
+        }
+        let known = |name: &str| expected.iter().any(|(known, _)| *known == name);
+        let others = found.iter().filter(|(name, _)| !known(name));
+        mismatch.unexpected = others.map(|(name, _)| name.to_owned()).collect();
+        let strict = options.strict != Some(false);
+        if !mismatch.misshaped.is_empty() || strict && !mismatch.is_empty() {
+            return Err(Error::from(ErrorKind::Mismatch(mismatch)));
+        }
+        if !mismatch.is_empty() {
+            options.note(&format!("loaded in part: {mismatch}"));
+        }
+        Ok(state)
+    }
+
+    /// [`state_dict_of`](Self::state_dict_of) as candle's tensors.
+    ///
+    /// # Errors
+    /// As for [`state_dict_of`](Self::state_dict_of) and [`tensors`](Self::tensors).
+    #[cfg(feature = "candle")]
+    pub fn tensors_of(
+        &self,
+        expected: &[(&str, &[usize])],
+        options: &LoadOptions,
+        device: &candle_core::Device,
+    ) -> Result<Tensors> {
+        candle_tensors(&self.state_dict_of(expected, options)?, device)
+    }
+
+    /// The weights as candle's tensors, for a `VarBuilder` or a `VarMap`.
+    ///
+    /// # Errors
+    /// As for [`weights`](Self::weights), and when candle lacks a dtype or the device refuses.
+    #[cfg(feature = "candle")]
+    pub fn tensors(&self, device: &candle_core::Device) -> Result<Tensors> {
+        candle_tensors(&self.state_dict()?, device)
+    }
+}
+
+/// Candle's tensors by their names.
+#[cfg(feature = "candle")]
+type Tensors = std::collections::HashMap<String, candle_core::Tensor>;
+
+#[cfg(feature = "candle")]
+fn candle_tensors(state: &StateDict, device: &candle_core::Device) -> Result<Tensors> {
+    let refused = |error: candle_core::Error| Error::model(BoxError::from(error));
+    state
+        .tensors()
+        .map(|(name, tensor)| {
+            let there = candle_core::Tensor::try_from(tensor)?;
+            Ok((name.to_owned(), there.to_device(device).map_err(refused)?))
+        })
+        .collect()
+}

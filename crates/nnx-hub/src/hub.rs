@@ -1,0 +1,198 @@
+//! The client: everything that is asked of the Hub.
+
+mod commit;
+mod download;
+mod lfs;
+mod local;
+mod preupload;
+mod remote_file;
+mod repository;
+mod snapshot;
+mod tree;
+mod upload;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub use self::remote_file::RemoteFile;
+pub use self::repository::{Identity, RepoInfo};
+pub use self::snapshot::SnapshotOptions;
+pub use self::tree::TreeEntry;
+pub use self::upload::Upload;
+use crate::error::{Error, ErrorKind, Result};
+use crate::exchange::{Client, Retry};
+use crate::progress::Progress;
+use crate::settings::Settings;
+use crate::token::Token;
+use crate::transport::{Request, Response, Transport, TransportError};
+
+/// A client of the Hub; cloning is cheap.
+///
+/// ```
+/// use nnx_hub::{Hub, RepoId, Settings};
+///
+/// # fn main() -> Result<(), nnx_hub::Error> {
+/// # if false {
+/// let hub = Hub::from_env()?;
+/// let repo = RepoId::parse("owner/name")?;
+/// for file in hub.tree(&repo, "main")? {
+///     println!("{} {}", file.path, file.size);
+/// }
+/// # }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Hub {
+    client: Client,
+    cache_dir: PathBuf,
+    offline: bool,
+    verify_cached: bool,
+}
+
+impl Hub {
+    /// A client with the settings that the `hf` tools use; see [`Settings`].
+    ///
+    /// # Errors
+    /// [`ErrorKind::FeatureMissing`] without the feature `online`, unless `HF_HUB_OFFLINE` is set;
+    /// [`ErrorKind::Settings`] when the environment is not usable.
+    pub fn from_env() -> Result<Self> {
+        Self::new(Settings::from_env()?)
+    }
+
+    /// A client with settings of your own.
+    ///
+    /// # Errors
+    /// [`ErrorKind::FeatureMissing`] without the feature `online`, unless the settings are offline.
+    pub fn new(settings: Settings) -> Result<Self> {
+        let transport: Arc<dyn Transport> = if settings.offline {
+            Arc::new(NoTransport)
+        } else {
+            online(&settings)?
+        };
+        Ok(Self::with_transport(settings, transport))
+    }
+
+    /// A client that uses the cache alone.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Settings`] when the environment is not usable.
+    pub(crate) fn offline_from_env() -> Result<Self> {
+        let mut settings = Settings::from_env()?;
+        settings.offline = true;
+        Self::new(settings)
+    }
+
+    /// A client over a transport of your own.
+    pub fn with_transport(settings: Settings, transport: Arc<dyn Transport>) -> Self {
+        Self {
+            client: Client {
+                transport,
+                endpoint: settings.endpoint.trim_end_matches('/').to_owned(),
+                token: settings.token.filter(|token| !token.is_empty()),
+                retry: Retry::default(),
+                progress: None,
+            },
+            cache_dir: settings.cache_dir,
+            offline: settings.offline,
+            verify_cached: true,
+        }
+    }
+
+    /// Sets how often and after what time something is tried again.
+    #[must_use]
+    pub fn retry(mut self, retry: Retry) -> Self {
+        self.client.retry = retry;
+        self
+    }
+
+    /// Sets who is told of transfers.
+    #[must_use]
+    pub fn progress(mut self, progress: Arc<dyn Progress>) -> Self {
+        self.client.progress = Some(progress);
+        self
+    }
+
+    /// Sets whether files that are in the cache already are hashed again before they count, as those
+    /// that are downloaded always are. Default: `true`. Without it their size alone is compared.
+    #[must_use]
+    pub fn verify_cached(mut self, verify: bool) -> Self {
+        self.verify_cached = verify;
+        self
+    }
+
+    /// The Hub's address.
+    pub fn endpoint(&self) -> &str {
+        &self.client.endpoint
+    }
+
+    /// The cache.
+    pub fn cache_dir(&self) -> &Path {
+        &self.cache_dir
+    }
+
+    /// The same client with what a single call has of its own.
+    pub(crate) fn overridden(
+        mut self,
+        token: Option<&Token>,
+        cache_dir: Option<&Path>,
+        progress: Option<&Arc<dyn Progress>>,
+    ) -> Self {
+        if let Some(token) = token {
+            self.client.token = Some(token.clone()).filter(|token| !token.is_empty());
+        }
+        if let Some(cache_dir) = cache_dir {
+            self.cache_dir = cache_dir.to_path_buf();
+        }
+        if let Some(progress) = progress {
+            self.client.progress = Some(Arc::clone(progress));
+        }
+        self
+    }
+
+    /// # Errors
+    /// [`ErrorKind::Offline`] when only local files may be used.
+    fn need_network(&self, what: &'static str) -> Result<()> {
+        if self.offline {
+            return Err(Error::from(ErrorKind::Offline { what }));
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Hub {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hub")
+            .field("endpoint", &self.client.endpoint)
+            .field("token", &self.client.token)
+            .field("cache_dir", &self.cache_dir)
+            .field("offline", &self.offline)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(feature = "online")]
+fn online(settings: &Settings) -> Result<Arc<dyn Transport>> {
+    let transport = crate::transport::HttpTransport::new(settings.timeout);
+    Ok(Arc::new(transport))
+}
+
+#[cfg(not(feature = "online"))]
+fn online(_: &Settings) -> Result<Arc<dyn Transport>> {
+    Err(Error::from(ErrorKind::FeatureMissing {
+        what: "reaching the Hub",
+        feature: "online",
+    }))
+}
+
+/// What carries nothing.
+struct NoTransport;
+
+impl Transport for NoTransport {
+    fn send(&self, _: Request<'_>) -> Result<Response, TransportError> {
+        Err(TransportError::Impossible(
+            "only local files may be used".to_owned(),
+        ))
+    }
+}

@@ -1,0 +1,273 @@
+//! One commit, and what is done when its reply is lost.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufWriter, Read, Write};
+use std::path::Path;
+
+use serde_json::{Value as Json, json};
+
+use super::Hub;
+use super::local::LocalFile;
+use super::tree::TreeEntry;
+use crate::base64;
+use crate::digest::Digest;
+use crate::error::{Error, ErrorKind, Result};
+use crate::exchange::{self, Call, Failure, Payload, Place};
+use crate::repo_id::RepoId;
+use crate::transport::Method;
+use crate::url::escape;
+
+/// A commit that is about to be made.
+#[derive(Debug)]
+pub(super) struct Plan<'a> {
+    pub(super) repo: &'a RepoId,
+    pub(super) branch: &'a str,
+    /// The commit that it goes on from; the Hub refuses it if the branch has another one by then.
+    pub(super) parent: &'a str,
+    /// What that commit holds.
+    pub(super) tree: &'a [TreeEntry],
+    pub(super) create_pr: bool,
+    pub(super) summary: &'a str,
+    pub(super) description: &'a str,
+    pub(super) regular: Vec<&'a LocalFile>,
+    pub(super) large: Vec<&'a LocalFile>,
+    pub(super) deleted: Vec<&'a str>,
+}
+
+/// What the Hub says of a commit that was made.
+#[derive(Debug)]
+pub(super) struct Committed {
+    pub(super) commit: String,
+    pub(super) url: String,
+    pub(super) pull_request_url: Option<String>,
+}
+
+impl Hub {
+    /// Makes the commit, at most once.
+    ///
+    /// Each try names the parent, so that a second one is refused where the first was heard. After a
+    /// reply that was lost, the repository is looked at: the commit is there, or it is tried again,
+    /// or it cannot be told.
+    pub(super) fn commit(&self, plan: &Plan<'_>) -> Result<Committed> {
+        let staged = tempfile::NamedTempFile::new()
+            .map_err(|error| Error::io(&std::env::temp_dir(), error))?;
+        let len = write_lines(plan, staged.path())?;
+        let query = if plan.create_pr { "?create_pr=1" } else { "" };
+        let path = format!(
+            "/api/models/{}/commit/{}{query}",
+            plan.repo,
+            escape(plan.branch, false)
+        );
+        let place = Place {
+            repo: Some(plan.repo),
+            revision: Some(plan.branch),
+            file: None,
+        };
+        let call = Call::new(Method::Post, self.client.url(&path), place)
+            .header("content-type", "application/x-ndjson")
+            .payload(Payload::Part {
+                path: staged.path(),
+                offset: 0,
+                len,
+                sent: &|_| {},
+            });
+        let known = match plan.create_pr {
+            true => Some(self.pull_requests(plan.repo)?),
+            false => None,
+        };
+        let mut failures = 0;
+        loop {
+            let reply = self
+                .client
+                .once(&call)
+                .and_then(|response| exchange::json(&call, response));
+            let failure = match reply {
+                Ok(json) => return committed(&call, &json),
+                Err(failure) => failure,
+            };
+            failures += 1;
+            let lost = failures > 1 || matches!(&failure, Failure::Again(..));
+            // A refusal for the number of requests means that nothing was done.
+            let heard = matches!(
+                &failure,
+                Failure::Again(error, _) if matches!(error.kind(), ErrorKind::RateLimited { .. })
+            );
+            if lost
+                && !heard
+                && let Some(made) = self.find(plan, known.as_ref())?
+            {
+                self.client
+                    .note("the reply to the commit was lost; the repository has it");
+                return Ok(made);
+            }
+            if plan.create_pr && lost && !heard {
+                // A second request would be a second pull request.
+                return Err(failure.into_error());
+            }
+            self.client.pause(failure, failures)?;
+        }
+    }
+
+    /// Looks for a commit whose reply was lost.
+    ///
+    /// # Errors
+    /// [`ErrorKind::CommitUnknown`] when the repository cannot be asked.
+    fn find(
+        &self,
+        plan: &Plan<'_>,
+        known: Option<&HashMap<String, String>>,
+    ) -> Result<Option<Committed>> {
+        let unknown = |_| {
+            Error::from(ErrorKind::CommitUnknown {
+                repo: plan.repo.to_string(),
+            })
+        };
+        let url = format!("{}/{}", self.endpoint(), plan.repo);
+        if let Some(known) = known {
+            let now = self.pull_requests(plan.repo).map_err(unknown)?;
+            for (number, commit) in now {
+                if !known.contains_key(&number) && self.holds(plan, &commit).map_err(unknown)? {
+                    return Ok(Some(Committed {
+                        url: format!("{url}/commit/{commit}"),
+                        commit,
+                        pull_request_url: Some(format!("{url}/discussions/{number}")),
+                    }));
+                }
+            }
+            return Ok(None);
+        }
+        let head = self
+            .repo_info(plan.repo, plan.branch)
+            .map_err(unknown)?
+            .commit;
+        if head == plan.parent {
+            return Ok(None);
+        }
+        if self.holds(plan, &head).map_err(unknown)? {
+            return Ok(Some(Committed {
+                url: format!("{url}/commit/{head}"),
+                commit: head,
+                pull_request_url: None,
+            }));
+        }
+        Err(Error::from(ErrorKind::CommitUnknown {
+            repo: plan.repo.to_string(),
+        }))
+    }
+
+    /// Whether a commit holds exactly what the planned one would.
+    fn holds(&self, plan: &Plan<'_>, commit: &str) -> Result<bool> {
+        let mut expected: HashMap<&str, [&Digest; 2]> = plan
+            .tree
+            .iter()
+            .filter(|entry| !plan.deleted.contains(&entry.path.as_str()))
+            .map(|entry| (entry.path.as_str(), [&entry.digest, &entry.digest]))
+            .collect();
+        for file in plan.regular.iter().chain(&plan.large) {
+            expected.insert(&file.name, [&file.sha256, &file.git_sha1]);
+        }
+        let found = self.tree(plan.repo, commit)?;
+        Ok(found.len() == expected.len()
+            && found.iter().all(|entry| {
+                expected
+                    .get(entry.path.as_str())
+                    .is_some_and(|digests| digests.contains(&&entry.digest))
+            }))
+    }
+
+    /// The open pull requests, each with its commit.
+    fn pull_requests(&self, repo: &RepoId) -> Result<HashMap<String, String>> {
+        let path = format!("/api/models/{repo}/refs?include_prs=1");
+        let place = Place {
+            repo: Some(repo),
+            ..Place::default()
+        };
+        let call = Call::new(Method::Get, self.client.url(&path), place);
+        let json = self.client.json(&call)?;
+        let rows = json.get("pullRequests").and_then(Json::as_array);
+        let rows = rows.into_iter().flatten().filter_map(|row| {
+            let name = row.get("name")?.as_str()?;
+            let number = name.rsplit('/').next()?.to_owned();
+            Some((number, row.get("targetCommit")?.as_str()?.to_owned()))
+        });
+        Ok(rows.collect())
+    }
+}
+
+fn committed(call: &Call<'_>, json: &Json) -> Result<Committed> {
+    Ok(Committed {
+        commit: super::repository::text(call, json, "commitOid")?,
+        url: super::repository::text(call, json, "commitUrl")?,
+        pull_request_url: json
+            .get("pullRequestUrl")
+            .and_then(Json::as_str)
+            .map(str::to_owned),
+    })
+}
+
+/// Writes the commit, a JSON object a line, and gives its length.
+fn write_lines(plan: &Plan<'_>, path: &Path) -> Result<u64> {
+    let io = |error| Error::io(path, error);
+    let mut out = BufWriter::new(File::create(path).map_err(io)?);
+    let mut line = |key: &str, value: Json| {
+        writeln!(out, "{}", json!({ "key": key, "value": value })).map_err(io)
+    };
+    line(
+        "header",
+        json!({
+            "summary": plan.summary,
+            "description": plan.description,
+            "parentCommit": plan.parent,
+        }),
+    )?;
+    for file in &plan.regular {
+        let content = read_checked(file)?;
+        line(
+            "file",
+            json!({
+                "path": file.name,
+                "content": base64::encode(&content),
+                "encoding": "base64",
+            }),
+        )?;
+    }
+    for file in &plan.large {
+        line(
+            "lfsFile",
+            json!({
+                "path": file.name,
+                "algo": "sha256",
+                "oid": file.sha256.hex(),
+                "size": file.size,
+            }),
+        )?;
+    }
+    for name in &plan.deleted {
+        line("deletedFile", json!({ "path": name }))?;
+    }
+    out.flush().map_err(io)?;
+    let written = out.get_ref().metadata().map_err(io)?;
+    Ok(written.len())
+}
+
+/// The bytes of a file, which must be those that were hashed.
+fn read_checked(file: &LocalFile) -> Result<Vec<u8>> {
+    let io = |error| Error::io(&file.path, error);
+    let mut bytes = Vec::new();
+    File::open(&file.path)
+        .and_then(|opened| {
+            opened
+                .take(file.size.saturating_add(1))
+                .read_to_end(&mut bytes)
+        })
+        .map_err(io)?;
+    let same =
+        crate::digest::matches(&mut bytes.as_slice(), &file.sha256, file.size).map_err(io)?;
+    if !same {
+        return Err(Error::from(ErrorKind::Changed {
+            file: file.name.clone(),
+        }));
+    }
+    Ok(bytes)
+}

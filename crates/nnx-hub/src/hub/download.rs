@@ -1,0 +1,197 @@
+//! One file, from its first byte to a hash that matches.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
+
+use super::Hub;
+use super::tree::TreeEntry;
+use crate::digest::Hasher;
+use crate::error::{Error, ErrorKind, Result};
+use crate::exchange::{Call, Failure, Place};
+use crate::progress::{Direction, Event};
+use crate::repo_id::RepoId;
+use crate::transport::{Method, Response, TransportError};
+use crate::url::escape;
+
+/// How often a file is downloaded from its start.
+const MAX_STARTS: u32 = 2;
+/// Bytes that are taken from the network at a time.
+const CHUNK_BYTES: usize = 128 << 10;
+
+/// A file that arrives.
+struct Arrival<'a> {
+    entry: &'a TreeEntry,
+    file: &'a mut File,
+    hasher: Hasher,
+    position: u64,
+}
+
+impl<'a> Arrival<'a> {
+    fn new(entry: &'a TreeEntry, file: &'a mut File) -> Self {
+        Self {
+            hasher: Hasher::like(&entry.digest, entry.size),
+            entry,
+            file,
+            position: 0,
+        }
+    }
+
+    /// Forgets what has arrived.
+    fn restart(&mut self) -> std::io::Result<()> {
+        self.file.set_len(0)?;
+        self.file.seek(SeekFrom::Start(0))?;
+        self.hasher = Hasher::like(&self.entry.digest, self.entry.size);
+        self.position = 0;
+        Ok(())
+    }
+}
+
+impl Hub {
+    /// A request for a file of a repository at a commit.
+    pub(super) fn resolve<'a>(&self, repo: &'a RepoId, commit: &'a str, file: &'a str) -> Call<'a> {
+        let path = format!("/{repo}/resolve/{commit}/{}", escape(file, true));
+        let place = Place {
+            repo: Some(repo),
+            revision: Some(commit),
+            file: Some(file),
+        };
+        Call::new(Method::Get, self.client.url(&path), place)
+    }
+
+    /// Downloads a file into another one. What arrives is compared with what the repository states;
+    /// a cut download goes on where it was cut, a wrong one starts over, once.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Corrupt`] when it was wrong twice, what a refusal stands for, or what goes wrong
+    /// on the way or on the disk.
+    pub(super) fn download_into(
+        &self,
+        repo: &RepoId,
+        commit: &str,
+        entry: &TreeEntry,
+        file: &mut File,
+    ) -> Result<()> {
+        let path = std::path::PathBuf::from(&entry.path);
+        let io = |error| Error::io(&path, error);
+        let mut arrival = Arrival::new(entry, file);
+        let mut found = String::new();
+        for start in 1..=MAX_STARTS {
+            arrival.restart().map_err(io)?;
+            let extra = self.fill(repo, commit, &mut arrival)?;
+            let digest = arrival.hasher.clone().finish();
+            if !extra && digest == entry.digest {
+                arrival.file.flush().map_err(io)?;
+                self.client.tell(&Event::Finished {
+                    direction: Direction::Down,
+                    file: &entry.path,
+                });
+                return Ok(());
+            }
+            found = match extra {
+                true => format!("more than {} bytes", entry.size),
+                false => format!("{} bytes with {digest}", entry.size),
+            };
+            if start < MAX_STARTS {
+                let file = &entry.path;
+                self.client.note(&format!(
+                    "`{file}` did not arrive intact; downloading it again"
+                ));
+            }
+        }
+        Err(Error::from(ErrorKind::Corrupt {
+            file: entry.path.clone(),
+            expected: format!("{} bytes with {}", entry.size, entry.digest),
+            found,
+        }))
+    }
+
+    /// Takes bytes until all have arrived, and says whether there were more.
+    fn fill(&self, repo: &RepoId, commit: &str, arrival: &mut Arrival<'_>) -> Result<bool> {
+        let mut failures = 0;
+        if arrival.entry.size == 0 {
+            return Ok(false);
+        }
+        loop {
+            let before = arrival.position;
+            let failure = match self.take(repo, commit, arrival) {
+                Ok(extra) => return Ok(extra),
+                Err(failure) => failure,
+            };
+            // A server that sends on, however little at a time, is not given up.
+            failures = if arrival.position > before {
+                1
+            } else {
+                failures + 1
+            };
+            self.client.pause(failure, failures)?;
+        }
+    }
+
+    /// One request for what has not arrived yet.
+    fn take(
+        &self,
+        repo: &RepoId,
+        commit: &str,
+        arrival: &mut Arrival<'_>,
+    ) -> Result<bool, Failure> {
+        let entry = arrival.entry;
+        let mut call = self.resolve(repo, commit, &entry.path);
+        if arrival.position > 0 {
+            call = call.header("range", format!("bytes={}-", arrival.position));
+        }
+        let mut response = self.client.once(&call)?;
+        let path = std::path::PathBuf::from(&entry.path);
+        let io = |error| Failure::Final(Error::io(&path, error));
+        if !continues(&response, arrival.position) {
+            arrival.restart().map_err(io)?;
+            if response.status != 200 {
+                let error = call.protocol("the server sends another part than it was asked for");
+                return Err(Failure::Again(error, None));
+            }
+        }
+        let mut buffer = vec![0; CHUNK_BYTES];
+        loop {
+            let read = match response.body.read(&mut buffer) {
+                Ok(read) => read,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(call.transport_error(TransportError::of_read(&error))),
+            };
+            let bytes = buffer.get(..read).unwrap_or_default();
+            let left = entry.size.saturating_sub(arrival.position);
+            if read == 0 && left == 0 {
+                return Ok(false);
+            }
+            if read == 0 {
+                let cut = TransportError::Broken(format!("{left} bytes of the file are missing"));
+                return Err(call.transport_error(cut));
+            }
+            if bytes.len() as u64 > left {
+                return Ok(true);
+            }
+            arrival.file.write_all(bytes).map_err(io)?;
+            arrival.hasher.update(bytes);
+            arrival.position = arrival.position.saturating_add(bytes.len() as u64);
+            self.client.tell(&Event::Advanced {
+                direction: Direction::Down,
+                file: &entry.path,
+                done: arrival.position,
+                total: entry.size,
+            });
+        }
+    }
+}
+
+/// Whether a reply begins at that byte of the file.
+pub(super) fn continues(response: &Response, position: u64) -> bool {
+    match response.status {
+        206 => {
+            let range = response.header("content-range");
+            let start = range.and_then(|range| {
+                let (start, _) = range.trim().strip_prefix("bytes ")?.split_once('-')?;
+                start.trim().parse::<u64>().ok()
+            });
+            start == Some(position)
+        }
+        _ => position == 0,
+    }
+}

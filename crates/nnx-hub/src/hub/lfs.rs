@@ -1,0 +1,216 @@
+//! Large files, by Git LFS: asked for as a batch, sent to where the Hub says, then named in the
+//! commit.
+
+use std::cell::RefCell;
+
+use serde_json::{Value as Json, json};
+
+use super::Hub;
+use super::local::LocalFile;
+use super::repository::text;
+use crate::error::{Error, ErrorKind, Result};
+use crate::exchange::{Call, Payload, Place};
+use crate::progress::{Direction, Event};
+use crate::repo_id::RepoId;
+use crate::transport::{Header, Method};
+use crate::url;
+
+/// Files that are asked about at once.
+const BATCH: usize = 100;
+/// The media type of Git LFS.
+const LFS_JSON: &str = "application/vnd.git-lfs+json";
+
+impl Hub {
+    /// Sends those of the files that the Hub does not have yet.
+    pub(super) fn upload_lfs(
+        &self,
+        repo: &RepoId,
+        revision: Option<&str>,
+        files: &[&LocalFile],
+    ) -> Result<()> {
+        for batch in files.chunks(BATCH) {
+            let objects: Vec<Json> = batch
+                .iter()
+                .map(|file| json!({ "oid": file.sha256.hex(), "size": file.size }))
+                .collect();
+            let mut body = json!({
+                "operation": "upload",
+                "transfers": ["basic", "multipart"],
+                "objects": objects,
+                "hash_algo": "sha256",
+            });
+            // A pull request goes to no branch that the token may write to.
+            if let Some(revision) = revision {
+                body["ref"] = json!({ "name": revision });
+            }
+            let body = body.to_string().into_bytes();
+            let place = Place {
+                repo: Some(repo),
+                ..Place::default()
+            };
+            let path = format!("/{repo}.git/info/lfs/objects/batch");
+            let call = Call::new(Method::Post, self.client.url(&path), place)
+                .header("accept", LFS_JSON)
+                .header("content-type", LFS_JSON)
+                .payload(Payload::Bytes(&body));
+            let reply = self.client.json(&call)?;
+            let rows = reply.get("objects").and_then(Json::as_array);
+            let rows = rows.ok_or_else(|| call.protocol("the reply has no `objects`"))?;
+            for file in batch {
+                let oid = Some(file.sha256.hex());
+                let row = rows
+                    .iter()
+                    .find(|row| row.get("oid").and_then(Json::as_str) == oid)
+                    .ok_or_else(|| {
+                        call.protocol(format!("the reply has nothing on `{}`", file.name))
+                    })?;
+                self.upload_object(&call, file, row)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn upload_object(&self, call: &Call<'_>, file: &LocalFile, row: &Json) -> Result<()> {
+        if let Some(message) = row.pointer("/error/message").and_then(Json::as_str) {
+            return Err(call.protocol(format!("`{}` is refused: {message}", file.name)));
+        }
+        let done = || {
+            self.client.tell(&Event::Finished {
+                direction: Direction::Up,
+                file: &file.name,
+            });
+        };
+        // Without an upload, the Hub has the bytes already.
+        let Some(upload) = row.pointer("/actions/upload") else {
+            done();
+            return Ok(());
+        };
+        let href = self.action_url(call, upload)?;
+        let chunk = upload.pointer("/header/chunk_size").and_then(number);
+        match chunk {
+            Some(chunk) => self.upload_parts(call, file, upload, &href, chunk)?,
+            None => {
+                self.put(call, file, href, headers(upload), 0, file.size)?;
+            }
+        }
+        if let Some(verify) = row.pointer("/actions/verify") {
+            let body = json!({ "oid": file.sha256.hex(), "size": file.size });
+            let body = body.to_string().into_bytes();
+            let url = self.action_url(call, verify)?;
+            let mut check = Call::new(Method::Post, url, call.place).payload(Payload::Bytes(&body));
+            check.headers = headers(verify);
+            self.client
+                .send(&check.header("content-type", LFS_JSON), |_| Ok(()))?;
+        }
+        done();
+        Ok(())
+    }
+
+    /// Sends a file in numbered parts and has them put together.
+    fn upload_parts(
+        &self,
+        call: &Call<'_>,
+        file: &LocalFile,
+        upload: &Json,
+        completion: &str,
+        chunk: u64,
+    ) -> Result<()> {
+        if chunk == 0 {
+            return Err(call.protocol("parts of no size are asked for"));
+        }
+        let count = file.size.div_ceil(chunk);
+        let mut parts = Vec::new();
+        for number in 1..=count {
+            // The numbers' width is not stated; real ones have five digits.
+            let url = upload
+                .get("header")
+                .and_then(Json::as_object)
+                .into_iter()
+                .flatten()
+                .find(|(key, _)| key.parse() == Ok(number))
+                .and_then(|(_, url)| url::join(&call.url, url.as_str()?))
+                .ok_or_else(|| call.protocol(format!("there is no address for part {number}")))?;
+            let offset = (number - 1).saturating_mul(chunk);
+            let len = chunk.min(file.size.saturating_sub(offset));
+            let etag = self.put(call, file, url, Vec::new(), offset, len)?;
+            let etag = etag.ok_or_else(|| call.protocol("a part's reply has no `ETag`"))?;
+            parts.push(json!({ "partNumber": number, "etag": etag }));
+        }
+        let body = json!({ "oid": file.sha256.hex(), "parts": parts });
+        let body = body.to_string().into_bytes();
+        let complete = Call::new(Method::Post, completion.to_owned(), call.place)
+            .header("accept", LFS_JSON)
+            .header("content-type", LFS_JSON)
+            .payload(Payload::Bytes(&body));
+        self.client.send(&complete, |_| Ok(()))
+    }
+
+    /// Sends a part of a file and gives the reply's `ETag`.
+    fn put(
+        &self,
+        call: &Call<'_>,
+        file: &LocalFile,
+        url: String,
+        headers: Vec<Header>,
+        offset: u64,
+        len: u64,
+    ) -> Result<Option<String>> {
+        let sent = |bytes: u64| {
+            self.client.tell(&Event::Advanced {
+                direction: Direction::Up,
+                file: &file.name,
+                done: offset.saturating_add(bytes),
+                total: file.size,
+            });
+        };
+        let mut put = Call::new(Method::Put, url, call.place).payload(Payload::Part {
+            path: &file.path,
+            offset,
+            len,
+            sent: &sent,
+        });
+        put.headers = headers;
+        let etag = RefCell::new(None);
+        let sent = self.client.send(&put, |response| {
+            *etag.borrow_mut() = response.header("etag").map(str::to_owned);
+            Ok(())
+        });
+        sent.map_err(|error| self.changed(file).unwrap_or(error))?;
+        Ok(etag.into_inner())
+    }
+
+    /// The error of a file that has another size than when it was hashed.
+    fn changed(&self, file: &LocalFile) -> Option<Error> {
+        let now = std::fs::metadata(&file.path).map(|found| found.len());
+        (now.ok() != Some(file.size)).then(|| {
+            Error::from(ErrorKind::Changed {
+                file: file.name.clone(),
+            })
+        })
+    }
+
+    /// Where an action of a batch is done.
+    fn action_url(&self, call: &Call<'_>, action: &Json) -> Result<String> {
+        let href = text(call, action, "href")?;
+        let url = url::join(&call.url, &href)
+            .filter(|url| url.starts_with("https:") || !call.url.starts_with("https:"));
+        url.ok_or_else(|| call.protocol("a file is sent to an address that is not followed"))
+    }
+}
+
+/// The headers that an action asks for.
+fn headers(action: &Json) -> Vec<Header> {
+    let headers = action.get("header").and_then(Json::as_object);
+    headers
+        .into_iter()
+        .flatten()
+        .filter_map(|(name, value)| {
+            Some((name.to_ascii_lowercase().into(), value.as_str()?.to_owned()))
+        })
+        .collect()
+}
+
+/// A number, as such or as a text.
+fn number(json: &Json) -> Option<u64> {
+    json.as_u64().or_else(|| json.as_str()?.parse().ok())
+}

@@ -1,0 +1,94 @@
+//! What the Hub makes of files before they are sent: stored as they are, apart, or not at all.
+
+use std::collections::HashMap;
+
+use serde_json::{Value as Json, json};
+
+use super::Hub;
+use super::local::LocalFile;
+use crate::base64;
+use crate::error::Result;
+use crate::exchange::{Call, Place};
+use crate::repo_id::RepoId;
+use crate::transport::Method;
+use crate::url::escape;
+
+/// Files that are asked about at once, as in `huggingface_hub`.
+const BATCH: usize = 256;
+
+/// How a file is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum UploadMode {
+    /// In the commit.
+    Regular,
+    /// Apart, by its hash.
+    Lfs,
+    /// The repository's `.gitignore` has it.
+    Ignored,
+}
+
+impl Hub {
+    /// Asks how the files are stored.
+    pub(super) fn preupload(
+        &self,
+        repo: &RepoId,
+        revision: &str,
+        create_pr: bool,
+        files: &[LocalFile],
+    ) -> Result<HashMap<String, UploadMode>> {
+        let query = if create_pr { "?create_pr=1" } else { "" };
+        let path = format!(
+            "/api/models/{repo}/preupload/{}{query}",
+            escape(revision, false)
+        );
+        let git_ignore = files.iter().find(|file| file.name == ".gitignore");
+        let git_ignore = git_ignore.and_then(|file| std::fs::read_to_string(&file.path).ok());
+        let mut modes = HashMap::new();
+        for batch in files.chunks(BATCH) {
+            let asked: Vec<Json> = batch
+                .iter()
+                .map(|file| {
+                    json!({
+                        "path": file.name,
+                        "size": file.size,
+                        "sample": base64::encode(&file.sample),
+                    })
+                })
+                .collect();
+            let mut body = json!({ "files": asked });
+            if let Some(text) = &git_ignore {
+                body["gitIgnore"] = text.as_str().into();
+            }
+            let body = body.to_string().into_bytes();
+            let place = Place {
+                repo: Some(repo),
+                revision: Some(revision),
+                file: None,
+            };
+            let call = Call::new(Method::Post, self.client.url(&path), place).json(&body);
+            let reply = self.client.json(&call)?;
+            let rows = reply.get("files").and_then(Json::as_array);
+            for row in rows.into_iter().flatten() {
+                let Some(name) = row.get("path").and_then(Json::as_str) else {
+                    continue;
+                };
+                let ignored = row.get("shouldIgnore").and_then(Json::as_bool) == Some(true);
+                let mode = match row.get("uploadMode").and_then(Json::as_str) {
+                    _ if ignored => UploadMode::Ignored,
+                    Some("lfs") => UploadMode::Lfs,
+                    Some("regular") => UploadMode::Regular,
+                    other => {
+                        return Err(
+                            call.protocol(format!("unknown way to store a file: {other:?}"))
+                        );
+                    }
+                };
+                modes.insert(name.to_owned(), mode);
+            }
+            if let Some(file) = batch.iter().find(|file| !modes.contains_key(&file.name)) {
+                return Err(call.protocol(format!("the reply has nothing on `{}`", file.name)));
+            }
+        }
+        Ok(modes)
+    }
+}

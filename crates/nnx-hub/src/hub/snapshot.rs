@@ -1,0 +1,194 @@
+//! A repository's files at one commit, in the cache.
+
+use std::path::PathBuf;
+
+use super::Hub;
+use super::repository::check_revision;
+use super::tree::TreeEntry;
+use crate::cache::RepoCache;
+use crate::error::{Error, ErrorKind, Result};
+use crate::patterns;
+use crate::progress::{Direction, Event};
+use crate::repo_id::RepoId;
+use crate::safe_path;
+
+/// Which files of a repository are wanted.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct SnapshotOptions {
+    /// The branch, tag or commit. Default: `main`.
+    pub revision: Option<String>,
+    /// Patterns of which a file must match one. Default: none, and every file is taken.
+    pub allow_patterns: Option<Vec<String>>,
+    /// Patterns of files that are left out. Default: none.
+    pub ignore_patterns: Vec<String>,
+    /// Whether files in the cache are downloaded again. Default: `false`.
+    pub force_download: bool,
+    /// Whether only the cache is used. Default: `false`.
+    pub local_files_only: bool,
+}
+
+impl SnapshotOptions {
+    /// Sets [`revision`](Self::revision).
+    #[must_use]
+    pub fn revision(mut self, revision: impl Into<String>) -> Self {
+        self.revision = Some(revision.into());
+        self
+    }
+
+    /// Sets [`allow_patterns`](Self::allow_patterns).
+    #[must_use]
+    pub fn allow_patterns(mut self, of: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.allow_patterns = Some(of.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Sets [`ignore_patterns`](Self::ignore_patterns).
+    #[must_use]
+    pub fn ignore_patterns(mut self, of: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.ignore_patterns = of.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets [`force_download`](Self::force_download).
+    #[must_use]
+    pub fn force_download(mut self, force: bool) -> Self {
+        self.force_download = force;
+        self
+    }
+
+    /// Sets [`local_files_only`](Self::local_files_only).
+    #[must_use]
+    pub fn local_files_only(mut self, local: bool) -> Self {
+        self.local_files_only = local;
+        self
+    }
+
+    fn takes(&self, path: &str) -> bool {
+        patterns::takes(path, self.allow_patterns.as_deref(), &self.ignore_patterns)
+    }
+}
+
+impl Hub {
+    /// The folder that has a repository's files at one commit; what the cache lacks of them is
+    /// downloaded. The folder is that of `huggingface_hub`, and so are the names in it.
+    ///
+    /// A file counts when its size and hash are those that the repository states. The revision is
+    /// noted in the cache when all files are there, so that a download that broke off is never taken
+    /// for a whole one.
+    ///
+    /// # Errors
+    /// [`ErrorKind::RepositoryNotFound`], [`ErrorKind::RevisionNotFound`], [`ErrorKind::Gated`],
+    /// [`ErrorKind::Corrupt`], [`ErrorKind::NotCached`] when only the cache may be used and lacks it,
+    /// or what goes wrong on the way or on the disk.
+    pub fn snapshot(&self, repo: &RepoId, options: &SnapshotOptions) -> Result<PathBuf> {
+        let revision = options.revision.as_deref().unwrap_or("main");
+        check_revision(revision)?;
+        let cache = RepoCache::new(&self.cache_dir, repo);
+        if self.offline || options.local_files_only {
+            return self.cached(repo, revision, &cache);
+        }
+        let commit = self.repo_info(repo, revision)?.commit;
+        let mut entries = self.tree(repo, &commit)?;
+        entries.retain(|entry| options.takes(&entry.path));
+        self.fetch(repo, &commit, &entries, &cache, options.force_download)?;
+        cache.set_commit(revision, &commit)?;
+        let folder = cache.snapshot(&commit);
+        std::fs::create_dir_all(&folder).map_err(|error| Error::io(&folder, error))?;
+        Ok(folder)
+    }
+
+    /// The path of one file of a repository, as [`snapshot`](Self::snapshot) gives it.
+    ///
+    /// # Errors
+    /// As for [`snapshot`](Self::snapshot), and [`ErrorKind::EntryNotFound`].
+    pub fn download(
+        &self,
+        repo: &RepoId,
+        file: &str,
+        options: &SnapshotOptions,
+    ) -> Result<PathBuf> {
+        safe_path::check(file)?;
+        let revision = options.revision.as_deref().unwrap_or("main");
+        check_revision(revision)?;
+        let cache = RepoCache::new(&self.cache_dir, repo);
+        if self.offline || options.local_files_only {
+            let path = self.cached(repo, revision, &cache)?.join(file);
+            return match path.is_file() {
+                true => Ok(path),
+                false => Err(self.not_cached(repo, revision)),
+            };
+        }
+        let commit = self.repo_info(repo, revision)?.commit;
+        let mut entries = self.tree(repo, &commit)?;
+        entries.retain(|entry| entry.path == file);
+        if entries.is_empty() {
+            return Err(Error::from(ErrorKind::EntryNotFound {
+                repo: repo.to_string(),
+                revision: revision.to_owned(),
+                file: file.to_owned(),
+            }));
+        }
+        self.fetch(repo, &commit, &entries, &cache, options.force_download)?;
+        cache.set_commit(revision, &commit)?;
+        Ok(cache.snapshot(&commit).join(file))
+    }
+
+    /// Brings files into the cache and links them into the commit's folder.
+    fn fetch(
+        &self,
+        repo: &RepoId,
+        commit: &str,
+        entries: &[TreeEntry],
+        cache: &RepoCache,
+        force: bool,
+    ) -> Result<()> {
+        let mut missing = Vec::new();
+        for entry in entries {
+            let has = !force && cache.has(&entry.digest, Some(entry.size), self.verify_cached)?;
+            match has {
+                true => cache.link(commit, &entry.path, &entry.digest)?,
+                false => missing.push(entry),
+            }
+        }
+        if !missing.is_empty() {
+            self.client.tell(&Event::Planned {
+                direction: Direction::Down,
+                files: missing.len(),
+                bytes: missing.iter().map(|entry| entry.size).sum(),
+            });
+        }
+        for entry in missing {
+            let lock = cache.lock(&entry.digest)?;
+            // Another process may have brought it in the meantime.
+            if force || !cache.has(&entry.digest, Some(entry.size), self.verify_cached)? {
+                let mut file = cache.incomplete(&entry.digest)?;
+                self.download_into(repo, commit, entry, file.as_file_mut())?;
+                cache.keep(file, &entry.digest)?;
+            }
+            drop(lock);
+            cache.link(commit, &entry.path, &entry.digest)?;
+        }
+        Ok(())
+    }
+
+    /// The folder of a revision that the cache knows.
+    fn cached(&self, repo: &RepoId, revision: &str, cache: &RepoCache) -> Result<PathBuf> {
+        let not_cached = || self.not_cached(repo, revision);
+        let commit = cache.commit_of(revision).ok_or_else(not_cached)?;
+        let folder = cache.snapshot(&commit);
+        if !folder.is_dir() || !cache.check_snapshot(&folder, self.verify_cached)? {
+            return Err(not_cached());
+        }
+        Ok(folder)
+    }
+
+    #[cold]
+    fn not_cached(&self, repo: &RepoId, revision: &str) -> Error {
+        Error::from(ErrorKind::NotCached {
+            repo: repo.to_string(),
+            revision: revision.to_owned(),
+            cache: self.cache_dir.clone(),
+        })
+    }
+}

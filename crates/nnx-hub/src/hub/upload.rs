@@ -1,0 +1,183 @@
+//! A folder that becomes one commit.
+
+use std::path::Path;
+
+use super::Hub;
+use super::commit::Plan;
+use super::local::{self, LocalFile};
+use super::preupload::UploadMode;
+use super::repository::check_revision;
+use crate::error::{Error, ErrorKind, Result};
+use crate::options::PushOptions;
+use crate::patterns;
+use crate::progress::{Direction, Event};
+use crate::repo_id::RepoId;
+
+/// The message of a commit, as `huggingface_hub` words it.
+const COMMIT_MESSAGE: &str = "Upload folder using huggingface_hub";
+/// What the Hub itself keeps in each repository; it is deleted by name alone.
+const GIT_ATTRIBUTES: &str = ".gitattributes";
+
+/// What an upload came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Upload {
+    /// The repository's full name.
+    pub repo: String,
+    /// The commit; where nothing had changed, the one that the branch had already.
+    pub commit: String,
+    /// The commit's page.
+    pub commit_url: String,
+    /// The pull request's page, where one was made.
+    pub pull_request_url: Option<String>,
+    /// Whether a commit was made.
+    pub changed: bool,
+    /// The files that were sent, in the order of their names.
+    pub uploaded: Vec<String>,
+    /// The files that were deleted.
+    pub deleted: Vec<String>,
+}
+
+impl Upload {
+    /// The page to look at: the pull request's, else the commit's.
+    pub fn url(&self) -> &str {
+        self.pull_request_url.as_deref().unwrap_or(&self.commit_url)
+    }
+}
+
+impl Hub {
+    /// Uploads a folder as one commit, to a repository that is made if it is absent.
+    ///
+    /// Files that the repository has already are not sent again, and where all of them are there, no
+    /// commit is made. Locks and temporaries of NNx, git's own folder and caches of the `hf` tools
+    /// are left out, so that a whole `runs/<id>/` can be given while it is still written to.
+    ///
+    /// # Errors
+    /// [`ErrorKind::TokenMissing`], [`ErrorKind::Forbidden`], [`ErrorKind::RevisionNotFound`] when
+    /// the branch is absent, [`ErrorKind::Conflict`] when somebody else committed in between,
+    /// [`ErrorKind::CommitUnknown`], or what goes wrong on the way or on the disk. Nothing was
+    /// committed then, but for the case that the kind says.
+    pub fn upload_folder(
+        &self,
+        folder: impl AsRef<Path>,
+        repo: &RepoId,
+        options: &PushOptions,
+    ) -> Result<Upload> {
+        self.need_network("uploading")?;
+        let hub = self
+            .clone()
+            .overridden(options.token.as_ref(), None, options.progress.as_ref());
+        let branch = options.branch.as_deref().unwrap_or("main");
+        check_revision(branch)?;
+        if hub.client.token.is_none() {
+            return Err(Error::from(ErrorKind::TokenMissing));
+        }
+        let files = local::files(
+            folder.as_ref(),
+            options.path_in_repo.as_deref(),
+            options.allow_patterns.as_deref(),
+            &options.ignore_patterns,
+        )?;
+        let repo = hub.create_repo(repo, options.private)?;
+        hub.upload_files(&files, &repo, branch, options)
+    }
+
+    fn upload_files(
+        &self,
+        files: &[LocalFile],
+        repo: &RepoId,
+        branch: &str,
+        options: &PushOptions,
+    ) -> Result<Upload> {
+        let parent = self.repo_info(repo, branch)?.commit;
+        let tree = self.tree(repo, &parent)?;
+        let is_there = |file: &LocalFile| {
+            let found = tree.iter().find(|entry| entry.path == file.name);
+            found.is_some_and(|entry| entry.size == file.size && file.is(&entry.digest))
+        };
+        let changed: Vec<LocalFile> = files
+            .iter()
+            .filter(|file| !is_there(file))
+            .cloned()
+            .collect();
+        let modes = match changed.is_empty() {
+            true => Default::default(),
+            false => self.preupload(repo, branch, options.create_pr, &changed)?,
+        };
+        let of_mode = |mode: UploadMode| -> Vec<&LocalFile> {
+            changed
+                .iter()
+                .filter(|file| modes.get(&file.name) == Some(&mode))
+                .collect()
+        };
+        let (regular, large) = (of_mode(UploadMode::Regular), of_mode(UploadMode::Lfs));
+        let within = options
+            .path_in_repo
+            .as_deref()
+            .map(|path| path.trim_matches('/'));
+        let deleted: Vec<&str> = tree
+            .iter()
+            .map(|entry| entry.path.as_str())
+            .filter(|path| {
+                let inner = match within {
+                    None | Some("") => Some(*path),
+                    Some(within) => path
+                        .strip_prefix(within)
+                        .and_then(|rest| rest.strip_prefix('/')),
+                };
+                inner.is_some_and(|inner| patterns::any(inner, &options.delete_patterns))
+                    && *path != GIT_ATTRIBUTES
+                    && !files.iter().any(|file| file.name == **path)
+            })
+            .collect();
+        let mut uploaded: Vec<String> = regular
+            .iter()
+            .chain(&large)
+            .map(|file| file.name.clone())
+            .collect();
+        uploaded.sort();
+        let mut upload = Upload {
+            repo: repo.to_string(),
+            commit_url: format!("{}/{repo}/commit/{parent}", self.endpoint()),
+            commit: parent.clone(),
+            pull_request_url: None,
+            changed: false,
+            uploaded,
+            deleted: deleted.iter().map(|name| (*name).to_owned()).collect(),
+        };
+        if upload.uploaded.is_empty() && upload.deleted.is_empty() {
+            self.client.note("nothing has changed; no commit was made");
+            return Ok(upload);
+        }
+        self.client.tell(&Event::Planned {
+            direction: Direction::Up,
+            files: upload.uploaded.len(),
+            bytes: regular.iter().chain(&large).map(|file| file.size).sum(),
+        });
+        self.upload_lfs(repo, (!options.create_pr).then_some(branch), &large)?;
+        let summary = options.commit_message.as_deref().unwrap_or(COMMIT_MESSAGE);
+        let made = self.commit(&Plan {
+            repo,
+            branch,
+            parent: &parent,
+            tree: &tree,
+            create_pr: options.create_pr,
+            summary,
+            description: options.commit_description.as_deref().unwrap_or_default(),
+            regular: regular.clone(),
+            large,
+            deleted,
+        })?;
+        for file in regular {
+            self.client.tell(&Event::Finished {
+                direction: Direction::Up,
+                file: &file.name,
+            });
+        }
+        upload.changed = true;
+        upload.commit = made.commit;
+        upload.commit_url = made.url;
+        upload.pull_request_url = made.pull_request_url;
+        Ok(upload)
+    }
+}

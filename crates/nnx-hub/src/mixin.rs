@@ -1,0 +1,191 @@
+//! The trait that gives a model the three verbs.
+
+use std::path::Path;
+
+use crate::card::ModelCard;
+use crate::error::{BoxError, Error, Result};
+use crate::folder::Folder;
+use crate::folder_writer::FolderWriter;
+use crate::hub::{Hub, SnapshotOptions, Upload};
+use crate::options::{LoadOptions, PushOptions, SaveOptions};
+use crate::repo_id::RepoId;
+
+/// The message of a commit, as Python's mixin words it.
+const COMMIT_MESSAGE: &str = "Push model using huggingface_hub.";
+
+/// What Python's `PyTorchModelHubMixin` is, for any Rust model: say how the model is written into a
+/// folder and rebuilt from one, and have [`save_pretrained`](Self::save_pretrained),
+/// [`from_pretrained`](Self::from_pretrained) and [`push_to_hub`](Self::push_to_hub).
+///
+/// A model of candle that NNx does not know, in full:
+///
+#[cfg_attr(feature = "candle", doc = "```")]
+#[cfg_attr(not(feature = "candle"), doc = "```ignore")]
+/// use candle_core::{DType, Device, Tensor};
+/// use candle_nn::{Linear, Module, VarBuilder, VarMap};
+/// use nnx_hub::{BoxError, Folder, FolderWriter, LoadOptions, ModelHubMixin};
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Serialize, Deserialize)]
+/// struct Config { inputs: usize, outputs: usize }
+/// struct Model { config: Config, linear: Linear }
+///
+/// impl Model {
+///     fn new(config: Config, vars: VarBuilder<'_>) -> candle_core::Result<Self> {
+///         let linear = candle_nn::linear_no_bias(config.inputs, config.outputs, vars.pp("fc"))?;
+///         Ok(Self { config, linear })
+///     }
+/// }
+///
+/// impl ModelHubMixin for Model {
+///     fn write_pretrained(&self, folder: &mut FolderWriter) -> Result<(), BoxError> {
+///         folder.config(&self.config)?;
+///         Ok(folder.tensors([("fc.weight", self.linear.weight())])?)
+///     }
+///     fn read_pretrained(folder: &Folder, _: &LoadOptions) -> Result<Self, BoxError> {
+///         let tensors = folder.tensors(&Device::Cpu)?;
+///         let vars = VarBuilder::from_tensors(tensors, DType::F32, &Device::Cpu);
+///         Ok(Self::new(folder.config()?, vars)?)
+///     }
+/// }
+///
+/// # fn main() -> Result<(), BoxError> {
+/// # let folder = tempfile::tempdir()?;
+/// # let dir = folder.path().join("model");
+/// let (config, weights) = (Config { inputs: 3, outputs: 2 }, VarMap::new());
+/// let vars = VarBuilder::from_varmap(&weights, DType::F32, &Device::Cpu);
+/// let model = Model::new(config, vars)?;
+/// model.save_pretrained(&dir)?;
+/// let same = Model::from_pretrained(&dir)?;
+/// let input = Tensor::new(&[[1_f32, 2.0, 3.0]], &Device::Cpu)?;
+/// let (a, b) = (model.linear.forward(&input)?, same.linear.forward(&input)?);
+/// assert_eq!(a.to_vec2::<f32>()?, b.to_vec2::<f32>()?);
+/// # assert_eq!(same.config.inputs, 3);
+/// # Ok(())
+/// # }
+/// ```
+pub trait ModelHubMixin: Sized {
+    /// Names of the options that [`read_pretrained`](Self::read_pretrained) understands beside
+    /// those that [`LoadOptions`] has for everyone. Others are refused before anything is read.
+    const OPTIONS: &'static [&'static str] = &[];
+
+    /// Writes what the model is rebuilt from: its weights and its configuration, and other files if
+    /// it has any.
+    ///
+    /// # Errors
+    /// Whatever goes wrong; `?` takes any error.
+    fn write_pretrained(&self, folder: &mut FolderWriter) -> Result<(), BoxError>;
+
+    /// Rebuilds the model from a folder.
+    ///
+    /// # Errors
+    /// Whatever goes wrong; `?` takes any error. A weight that is absent or has another shape than
+    /// the model wants should be one; `VarBuilder::from_tensors` of candle takes care of that.
+    fn read_pretrained(folder: &Folder, options: &LoadOptions) -> Result<Self, BoxError>;
+
+    /// What the model card says of models of this kind.
+    fn model_card(&self) -> ModelCard {
+        ModelCard::default()
+    }
+
+    /// The text of `README.md`.
+    fn generate_model_card(&self) -> String {
+        self.model_card().to_string()
+    }
+
+    /// Saves the model in a folder: `model.safetensors`, `config.json`, what else it has, and
+    /// `README.md` if there is none.
+    ///
+    /// # Errors
+    /// When the model refuses or the disk does. The folder is as it was then, unless it was the last
+    /// step that failed, in which the files take their places one by one.
+    fn save_pretrained(&self, folder: impl AsRef<Path>) -> Result<()> {
+        self.save_pretrained_with(folder, &SaveOptions::default())
+    }
+
+    /// [`save_pretrained`](Self::save_pretrained) with options.
+    ///
+    /// # Errors
+    /// As for [`save_pretrained`](Self::save_pretrained).
+    fn save_pretrained_with(&self, folder: impl AsRef<Path>, options: &SaveOptions) -> Result<()> {
+        let mut writer = FolderWriter::new(folder.as_ref(), options.max_shard_bytes)?;
+        self.write_pretrained(&mut writer).map_err(Error::model)?;
+        writer.finish(|| match &options.card {
+            Some(card) => card.to_string(),
+            None => self.generate_model_card(),
+        })
+    }
+
+    /// Loads a model from a folder, or, if there is none of that name, from the repository
+    /// `owner/name` on the Hub, all of it at one commit.
+    ///
+    /// # Errors
+    /// When there is neither, a file is missing or not what the model takes, or the download fails;
+    /// the error's kind and text say which.
+    fn from_pretrained(id_or_folder: impl AsRef<Path>) -> Result<Self> {
+        Self::from_pretrained_with(id_or_folder, &LoadOptions::default())
+    }
+
+    /// [`from_pretrained`](Self::from_pretrained) with options.
+    ///
+    /// # Errors
+    /// As for [`from_pretrained`](Self::from_pretrained), and
+    /// [`ErrorKind::UnknownOption`](crate::ErrorKind::UnknownOption).
+    fn from_pretrained_with(id_or_folder: impl AsRef<Path>, options: &LoadOptions) -> Result<Self> {
+        options.refuse_unknown(Self::OPTIONS)?;
+        let folder = Folder::new(folder_of(id_or_folder.as_ref(), options)?);
+        Self::read_pretrained(&folder, options).map_err(Error::model)
+    }
+
+    /// Pushes the model to the repository, which is made if it is absent, as one commit.
+    ///
+    /// # Errors
+    /// When the model cannot be saved, the Hub refuses, or the network does; see
+    /// [`ErrorKind`](crate::ErrorKind).
+    fn push_to_hub(&self, repo: &str) -> Result<Upload> {
+        self.push_to_hub_with(repo, &PushOptions::default())
+    }
+
+    /// [`push_to_hub`](Self::push_to_hub) with options.
+    ///
+    /// # Errors
+    /// As for [`push_to_hub`](Self::push_to_hub).
+    fn push_to_hub_with(&self, repo: &str, options: &PushOptions) -> Result<Upload> {
+        let repo = RepoId::parse(repo)?;
+        let hub = options.client()?;
+        let staged =
+            tempfile::tempdir().map_err(|error| Error::io(&std::env::temp_dir(), error))?;
+        // The model is asked first: one that cannot be saved makes no repository.
+        self.save_pretrained_with(staged.path(), &options.save)?;
+        let mut options = options.clone();
+        options
+            .commit_message
+            .get_or_insert_with(|| COMMIT_MESSAGE.to_owned());
+        hub.upload_folder(staged.path(), &repo, &options)
+    }
+}
+
+/// The folder to read: the one that was given, or the snapshot of a repository.
+fn folder_of(given: &Path, options: &LoadOptions) -> Result<std::path::PathBuf> {
+    if given.is_dir() {
+        return Ok(given.to_path_buf());
+    }
+    let repo = RepoId::parse(&given.to_string_lossy())?;
+    let hub = match &options.hub {
+        Some(hub) => hub.clone(),
+        None if options.local_files_only => Hub::offline_from_env()?,
+        None => Hub::from_env()?,
+    };
+    let hub = hub.overridden(
+        options.token.as_ref(),
+        options.cache_dir.as_deref(),
+        options.progress.as_ref(),
+    );
+    let mut snapshot = SnapshotOptions::default()
+        .force_download(options.force_download)
+        .local_files_only(options.local_files_only);
+    if let Some(revision) = &options.revision {
+        snapshot = snapshot.revision(revision);
+    }
+    hub.snapshot(&repo, &snapshot)
+}

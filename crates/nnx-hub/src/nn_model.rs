@@ -1,0 +1,212 @@
+//! The three verbs for NNx's own model.
+
+use nnx_checkpoint::{NNCheckpoint, StateDict, StateValue};
+use nnx_net::NNModel;
+use nnx_params::{
+    Devices, NNCheckpointTransform, NNEvaluationDataPoint, NNIterationDataPoint, NNModelParams,
+    NetParams, State, Value,
+};
+
+use crate::error::BoxError;
+use crate::folder::Folder;
+use crate::folder_writer::FolderWriter;
+use crate::mixin::ModelHubMixin;
+use crate::options::LoadOptions;
+
+/// The option that names submodules whose weights are not loaded.
+const EXCLUDE_SUBMODULES: &str = "exclude_submodules";
+
+/// As `NNModel.save_pretrained` and `NNModel.from_pretrained` of NNx: `config.json` holds
+/// `net_params`, `params` and `transforms`, each of the first two may stand flat; loading is strict
+/// unless it is told otherwise; the device replaces the one that was saved; weights of other float
+/// dtypes become float32. The device is the CPU unless the options name another. A model starts in evaluation mode, as [`NNModel`] says.
+impl ModelHubMixin for NNModel {
+    /// `exclude_submodules`: a list of names of top-level submodules whose weights are in the file
+    /// but not in the net.
+    const OPTIONS: &'static [&'static str] = &[EXCLUDE_SUBMODULES];
+
+    fn write_pretrained(&self, folder: &mut FolderWriter) -> Result<(), BoxError> {
+        write(self, State::new(), folder)
+    }
+
+    fn read_pretrained(folder: &Folder, options: &LoadOptions) -> Result<Self, BoxError> {
+        let config = folder.config_state()?;
+        let mut checkpoint = checkpoint(folder, &config)?;
+        if let Some(names) = options.get(EXCLUDE_SUBMODULES) {
+            exclude(&mut checkpoint.net_state, names)?;
+        }
+        let device = options.device.unwrap_or(Devices::Cpu);
+        let error = match NNModel::from_checkpoint_on(&checkpoint, device) {
+            Ok(model) => return Ok(model),
+            Err(error) => error,
+        };
+        if options.strict != Some(false) {
+            return Err(error.into());
+        }
+        let line = amend(&mut checkpoint, error)?;
+        let model = NNModel::from_checkpoint_on(&checkpoint, device)?;
+        options.note(&line);
+        Ok(model)
+    }
+}
+
+/// Writes a model's weights and configuration; `more` stands in the configuration beside NNx's own
+/// entries, as a subclass of `NNModel` in Python adds them: `GenerativeNNModel` writes its
+/// `tokenizer.json` and gives `{"tokenizer": {"filename": "tokenizer.json"}}`.
+pub(crate) fn write(
+    model: &NNModel,
+    more: State,
+    folder: &mut FolderWriter,
+) -> Result<(), BoxError> {
+    let checkpoint = model.checkpoint(no_point_of_training()?)?;
+    folder.state_dict(&checkpoint.net_state)?;
+    let transforms: Vec<Value> = checkpoint
+        .transforms
+        .iter()
+        .map(|transform| Value::Map(transform.full_state()))
+        .collect();
+    let mut config = State::from_iter([
+        ("params", Value::Map(model.params().full_state()?)),
+        ("transforms", Value::List(transforms)),
+        ("net_params", Value::Map(model.net_params().full_state())),
+    ]);
+    for (key, value) in more {
+        config.insert(key, value);
+    }
+    folder.config_state(&config)?;
+    Ok(())
+}
+
+/// A checkpoint with what the folder holds.
+fn checkpoint(folder: &Folder, config: &State) -> Result<NNCheckpoint, BoxError> {
+    let invalid =
+        |key: &str, error: nnx_params::Error| folder.config_error(format!("`{key}`: {error}"));
+    let params = match part(folder, config, "params")? {
+        Some(state) => NNModelParams::from_state(state),
+        // What else stands in a flat file is none of these parameters' business.
+        None => NNModelParams::from_state(config)
+            .and_then(|params| NNModelParams::from_state(&params.state()?)),
+    };
+    let params = params.map_err(|error| invalid("params", error))?;
+    let net_params = match part(folder, config, "net_params")? {
+        Some(state) => NetParams::resolve_from_state(state),
+        None => NetParams::resolve_from_state(config)
+            .and_then(|params| NetParams::resolve_from_state(&params.state())),
+    };
+    let net_params = net_params.map_err(|error| invalid("net_params", error))?;
+    let transforms = match config.get("transforms") {
+        None | Some(Value::None) => &[][..],
+        Some(value) => value.as_items().ok_or_else(|| {
+            folder.config_error(format!(
+                "`transforms` should be a list, is a `{}`",
+                value.type_name()
+            ))
+        })?,
+    };
+    let mut checkpoint = NNCheckpoint::new(
+        Some(net_params),
+        folder.state_dict()?,
+        params,
+        no_point_of_training()?,
+    );
+    for transform in transforms {
+        let state = transform.as_map().ok_or_else(|| {
+            folder.config_error(format!(
+                "an entry of `transforms` should be an object, is a `{}`",
+                transform.type_name()
+            ))
+        })?;
+        let transform = NNCheckpointTransform::from_state(state)
+            .map_err(|error| invalid("transforms", error))?;
+        checkpoint.transforms.push(transform);
+    }
+    Ok(checkpoint)
+}
+
+/// An object of the configuration; none where it stands flat.
+fn part<'a>(folder: &Folder, config: &'a State, key: &str) -> Result<Option<&'a State>, BoxError> {
+    match config.get(key) {
+        None => Ok(None),
+        Some(Value::Map(state)) => Ok(Some(state)),
+        Some(other) => Err(folder
+            .config_error(format!(
+                "`{key}` should be an object, is a `{}`",
+                other.type_name()
+            ))
+            .into()),
+    }
+}
+
+/// A folder has no point of training; a checkpoint wants one.
+fn no_point_of_training() -> Result<NNIterationDataPoint, BoxError> {
+    let nothing = NNEvaluationDataPoint::builder().build()?;
+    Ok(NNIterationDataPoint::new(0.0, 0, 0, 0, nothing))
+}
+
+/// Leaves out the weights of top-level submodules.
+fn exclude(state: &mut StateDict, names: &Value) -> Result<(), BoxError> {
+    let names: Option<Vec<&str>> = names
+        .as_items()
+        .and_then(|items| items.iter().map(Value::as_str).collect());
+    let names = names.ok_or("`exclude_submodules` is a list of names")?;
+    let top = |name: &str| name.split_once('.').map(|(top, _)| top.to_owned());
+    for name in &names {
+        if !state
+            .iter()
+            .any(|(key, _)| top(key).as_deref() == Some(name))
+        {
+            return Err(
+                format!("`exclude_submodules` names `{name}`, which the weights lack").into(),
+            );
+        }
+    }
+    retain(state, |key| {
+        top(key).is_none_or(|top| !names.contains(&top.as_str()))
+    });
+    Ok(())
+}
+
+/// Keeps the entries of those names.
+fn retain(state: &mut StateDict, keep: impl Fn(&str) -> bool) {
+    let mut kept = StateDict::new();
+    for (name, value) in state.iter().filter(|(name, _)| keep(name)) {
+        kept.insert_value(name, value.clone());
+    }
+    *state = kept;
+}
+
+/// Makes weights fit where loading is not strict: what the net lacks is left out, what the weights
+/// lack is that of a fresh net of seed 0. Says what that was.
+///
+/// # Errors
+/// The error that was given, where weights differ in more than names.
+fn amend(checkpoint: &mut NNCheckpoint, error: nnx_net::Error) -> Result<String, BoxError> {
+    let (missing, unexpected) = match error.kind() {
+        nnx_net::ErrorKind::StateDict(mismatch)
+            if mismatch.misshaped.is_empty() && mismatch.not_tensors.is_empty() =>
+        {
+            (mismatch.missing.clone(), mismatch.unexpected.clone())
+        }
+        _ => return Err(error.into()),
+    };
+    retain(&mut checkpoint.net_state, |name| {
+        !unexpected.iter().any(|other| other == name)
+    });
+    if let (false, Some(net_params)) = (missing.is_empty(), &checkpoint.net_params) {
+        let mut params = checkpoint.model_params.full_state()?;
+        params.insert("device", Devices::Cpu.value());
+        let params = NNModelParams::from_state(&params)?;
+        let fresh = NNModel::new(net_params.clone(), params, 0)?.state_dict()?;
+        for name in &missing {
+            if let Some(tensor) = fresh.tensor(name) {
+                let value = StateValue::Tensor(tensor.clone());
+                checkpoint.net_state.insert_value(name.as_str(), value);
+            }
+        }
+    }
+    Ok(format!(
+        "loaded in part: fresh weights for `{}`; left out `{}`",
+        missing.join("`, `"),
+        unexpected.join("`, `")
+    ))
+}

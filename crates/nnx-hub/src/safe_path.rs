@@ -1,0 +1,92 @@
+//! Names of files that come from outside: from a repository's listing, or from a model's code.
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// Checks that a name leads to a file within its folder, on every system alike.
+///
+/// # Errors
+/// [`ErrorKind::UnsafePath`] when it does not.
+pub(crate) fn check(path: &str) -> Result<()> {
+    let why = if path.is_empty() {
+        "it is empty"
+    } else if path.contains('\\') || path.contains(':') {
+        "`\\` and `:` mean different things on different systems"
+    } else if path.chars().any(char::is_control) {
+        "it holds control characters"
+    } else if path.len() > MAX_BYTES {
+        "it is too long"
+    } else {
+        match path.split('/').find_map(component) {
+            Some(why) => why,
+            None => return Ok(()),
+        }
+    };
+    Err(Error::from(ErrorKind::UnsafePath {
+        path: path.chars().filter(|c| !c.is_control()).take(200).collect(),
+        why,
+    }))
+}
+
+/// The longest path that is taken.
+const MAX_BYTES: usize = 1024;
+
+/// What is wrong with one part of a path.
+fn component(part: &str) -> Option<&'static str> {
+    match part {
+        "" => Some("it is absolute, or has an empty part"),
+        "." | ".." => Some("it climbs"),
+        _ if part.eq_ignore_ascii_case(".git") => Some("`.git` is git's own"),
+        _ if part.ends_with(['.', ' ']) => Some("a part ends in a dot or a space"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_refused(path: &str) {
+        let error = check(path).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::UnsafePath { .. }));
+    }
+
+    #[test]
+    fn names_that_lead_elsewhere_are_refused() {
+        for path in [
+            "",
+            "/etc/passwd",
+            "..",
+            "../x",
+            "a/../../x",
+            "a//b",
+            "./a",
+            "a\\..\\b",
+            "C:x",
+            "a\0b",
+            ".git/config",
+            "a/.GIT/hooks/x",
+            "a/",
+            "a\nb",
+            "a/b.",
+        ] {
+            check_refused(path);
+        }
+        check_refused(&"a".repeat(2000));
+    }
+
+    #[test]
+    fn ordinary_names_pass() {
+        for path in [
+            "a",
+            "a/b.txt",
+            ".gitattributes",
+            "..a",
+            "a b",
+            "日本/x",
+            "a..b",
+        ] {
+            check(path).unwrap();
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! What the `hf` tools keep in variables and files: endpoint, token, cache.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::token::Token;
+
+/// The Hub that everyone means.
+pub(crate) const DEFAULT_ENDPOINT: &str = "https://huggingface.co";
+
+/// How long a connection may be silent, unless `HF_HUB_DOWNLOAD_TIMEOUT` says otherwise.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Where the Hub is and who asks, as the variables and files of the `hf` tools say.
+///
+/// | variable | what |
+/// |---|---|
+/// | `HF_ENDPOINT` | the Hub's address |
+/// | `HF_TOKEN`, `HUGGING_FACE_HUB_TOKEN` | the token |
+/// | `HF_TOKEN_PATH` | the file that `hf auth login` writes it to, by default `$HF_HOME/token` |
+/// | `HF_HUB_DISABLE_IMPLICIT_TOKEN` | send no token that was not given in the program |
+/// | `HF_HOME`, `XDG_CACHE_HOME` | where all of it lies, by default `~/.cache/huggingface` |
+/// | `HF_HUB_CACHE`, `HUGGINGFACE_HUB_CACHE` | the cache, by default `$HF_HOME/hub` |
+/// | `HF_HUB_OFFLINE`, `TRANSFORMERS_OFFLINE` | use the cache alone |
+/// | `HF_HUB_DOWNLOAD_TIMEOUT` | seconds of silence, by default 30 |
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Settings {
+    /// The Hub's address, without a slash at its end.
+    pub endpoint: String,
+    /// The token, if there is one.
+    pub token: Option<Token>,
+    /// The cache.
+    pub cache_dir: PathBuf,
+    /// Whether only the cache is used.
+    pub offline: bool,
+    /// How long a connection may be silent.
+    pub timeout: Duration,
+}
+
+impl Settings {
+    /// The settings of this process's environment.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Settings`] when a variable has no usable value, or there is no home folder.
+    pub fn from_env() -> Result<Self> {
+        Self::from_variables(&|name| std::env::var(name).ok())
+    }
+
+    /// The settings of an environment of your own.
+    ///
+    /// # Errors
+    /// As for [`from_env`](Self::from_env).
+    pub fn from_variables(variable: &dyn Fn(&str) -> Option<String>) -> Result<Self> {
+        let home = || {
+            let home = variable("HOME").or_else(|| variable("USERPROFILE"));
+            home.filter(|home| !home.is_empty())
+        };
+        let path = |text: String| -> Result<PathBuf> {
+            let text = expand(&text, variable);
+            match text.strip_prefix("~/") {
+                Some(rest) => Ok(PathBuf::from(home().ok_or_else(no_home)?).join(rest)),
+                None => Ok(PathBuf::from(text)),
+            }
+        };
+        let hf_home = || match (variable("HF_HOME"), variable("XDG_CACHE_HOME")) {
+            (Some(hf), _) => path(hf),
+            (None, Some(cache)) => Ok(path(cache)?.join("huggingface")),
+            (None, None) => path("~/.cache/huggingface".to_owned()),
+        };
+        let cache = variable("HF_HUB_CACHE").or_else(|| variable("HUGGINGFACE_HUB_CACHE"));
+        let endpoint = variable("HF_ENDPOINT").unwrap_or_default();
+        let endpoint = endpoint.trim().trim_end_matches('/');
+        let endpoint = if endpoint.is_empty() {
+            DEFAULT_ENDPOINT
+        } else {
+            endpoint
+        };
+        let timeout = variable("HF_HUB_DOWNLOAD_TIMEOUT").and_then(|text| text.parse().ok());
+        Ok(Self {
+            endpoint: endpoint.to_owned(),
+            token: token(variable, &|| match variable("HF_TOKEN_PATH") {
+                Some(file) => path(file),
+                None => Ok(hf_home()?.join("token")),
+            })?,
+            cache_dir: match cache {
+                Some(cache) => path(cache)?,
+                None => hf_home()?.join("hub"),
+            },
+            offline: is_true(
+                variable("HF_HUB_OFFLINE").or_else(|| variable("TRANSFORMERS_OFFLINE")),
+            ),
+            timeout: timeout.map_or(DEFAULT_TIMEOUT, Duration::from_secs),
+        })
+    }
+}
+
+fn token(
+    variable: &dyn Fn(&str) -> Option<String>,
+    file: &dyn Fn() -> Result<PathBuf>,
+) -> Result<Option<Token>> {
+    if is_true(variable("HF_HUB_DISABLE_IMPLICIT_TOKEN")) {
+        return Ok(None);
+    }
+    for name in ["HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"] {
+        let token = Token::new(&variable(name).unwrap_or_default())?;
+        if !token.is_empty() {
+            return Ok(Some(token));
+        }
+    }
+    let token = Token::new(&read_if_there(&file()?)?)?;
+    Ok(Some(token).filter(|token| !token.is_empty()))
+}
+
+fn read_if_there(path: &Path) -> Result<String> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(text),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
+        Err(error) => Err(Error::io(path, error)),
+    }
+}
+
+/// What the `hf` tools take for true.
+fn is_true(value: Option<String>) -> bool {
+    value.is_some_and(|value| {
+        ["1", "ON", "YES", "TRUE"].contains(&value.to_ascii_uppercase().as_str())
+    })
+}
+
+/// Puts the values of `$NAME` and `${NAME}` in their places; what has no value stays.
+fn expand(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('$') {
+        out.push_str(before);
+        let braced = after
+            .strip_prefix('{')
+            .and_then(|after| after.split_once('}'));
+        let (name, behind) = braced.unwrap_or_else(|| {
+            let is_end = |c: char| !c.is_ascii_alphanumeric() && c != '_';
+            after.split_at(after.find(is_end).unwrap_or(after.len()))
+        });
+        match variable(name) {
+            Some(value) if !name.is_empty() => {
+                out.push_str(&value);
+                rest = behind;
+            }
+            _ => {
+                out.push('$');
+                rest = after;
+            }
+        }
+    }
+    out + rest
+}
+
+#[cold]
+fn no_home() -> Error {
+    Error::from(ErrorKind::Settings {
+        what: "there is no home folder to keep the cache in; set `HF_HOME`".to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(variables: &[(&str, &str)]) -> Settings {
+        let find = |name: &str| {
+            let found = variables.iter().find(|(key, _)| *key == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        Settings::from_variables(&find).unwrap()
+    }
+
+    #[track_caller]
+    fn check_cache(variables: &[(&str, &str)], expected: &str) {
+        assert_eq!(settings(variables).cache_dir, Path::new(expected));
+    }
+
+    #[test]
+    fn the_cache_is_where_the_hf_tools_have_it() {
+        check_cache(&[("HOME", "/h")], "/h/.cache/huggingface/hub");
+        check_cache(
+            &[("HOME", "/h"), ("XDG_CACHE_HOME", "/x")],
+            "/x/huggingface/hub",
+        );
+        check_cache(&[("HF_HOME", "/hf"), ("XDG_CACHE_HOME", "/x")], "/hf/hub");
+        check_cache(&[("HF_HOME", "/hf"), ("HUGGINGFACE_HUB_CACHE", "/c")], "/c");
+        check_cache(
+            &[("HF_HOME", "/hf"), ("HF_HUB_CACHE", "~/c"), ("HOME", "/h")],
+            "/h/c",
+        );
+        check_cache(
+            &[("HF_HOME", "$A/${B}/$C"), ("A", "/a"), ("B", "b")],
+            "/a/b/$C/hub",
+        );
+    }
+
+    #[test]
+    fn the_token_is_found_and_never_shown() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().to_str().unwrap();
+        assert_eq!(settings(&[("HF_HOME", home)]).token, None);
+        std::fs::write(folder.path().join("token"), "hf_file\n").unwrap();
+        let of_file = settings(&[("HF_HOME", home)]).token.unwrap();
+        assert_eq!(of_file, Token::new("hf_file").unwrap());
+        let of_variable = settings(&[("HF_HOME", home), ("HF_TOKEN", " hf_var \n")]);
+        assert_eq!(of_variable.token, Some(Token::new("hf_var").unwrap()));
+        assert!(!format!("{of_variable:?}").contains("hf_var"));
+        let disabled = [("HF_HOME", home), ("HF_HUB_DISABLE_IMPLICIT_TOKEN", "1")];
+        assert_eq!(settings(&disabled).token, None);
+    }
+
+    #[test]
+    fn the_endpoint_has_no_slash_at_its_end() {
+        let home = ("HF_HOME", "/hf");
+        assert_eq!(settings(&[home]).endpoint, DEFAULT_ENDPOINT);
+        let own = settings(&[
+            home,
+            ("HF_ENDPOINT", "http://127.0.0.1:8/"),
+            ("HF_HUB_OFFLINE", "yes"),
+        ]);
+        assert_eq!(
+            (own.endpoint.as_str(), own.offline),
+            ("http://127.0.0.1:8", true)
+        );
+    }
+}

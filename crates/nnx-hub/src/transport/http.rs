@@ -1,0 +1,119 @@
+//! HTTP over ureq and rustls.
+
+use std::io::Read;
+use std::time::Duration;
+
+use ureq::http;
+
+use super::{Body, Request, Response, Transport, TransportError};
+
+/// How long a connection may take to be made.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A transport over HTTP and HTTPS, without an async runtime. A proxy is taken from the variables
+/// `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`.
+#[derive(Debug)]
+pub struct HttpTransport {
+    agent: ureq::Agent,
+}
+
+impl HttpTransport {
+    /// A transport whose connections may be silent for that long, at either end.
+    pub fn new(timeout: Duration) -> Self {
+        let config = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            // Sizes and hashes are those of the file, not of a packed form of it.
+            .accept_encoding("identity")
+            .user_agent(concat!("nnx-hub/", env!("CARGO_PKG_VERSION")))
+            .timeout_connect(Some(CONNECT_TIMEOUT))
+            .timeout_recv_response(Some(timeout))
+            .timeout_per_read(Some(timeout))
+            .timeout_per_write(Some(timeout))
+            .build();
+        Self {
+            agent: config.into(),
+        }
+    }
+}
+
+impl Transport for HttpTransport {
+    fn send(&self, request: Request<'_>) -> Result<Response, TransportError> {
+        let mut builder = http::Request::builder()
+            .method(request.method.name())
+            .uri(&request.url);
+        for (name, value) in &request.headers {
+            builder = builder.header(name.as_ref(), value);
+        }
+        // The text of an error of the builder would hold the header.
+        let refused =
+            |_| TransportError::Impossible("the request has an unusable URL or header".to_owned());
+        let reply = match request.body {
+            Body::Empty => self.agent.run(builder.body(()).map_err(refused)?),
+            Body::Bytes(bytes) => self.agent.run(builder.body(bytes).map_err(refused)?),
+            Body::Reader(reader, len) => {
+                let builder = builder.header("content-length", len);
+                let mut reader = reader.take(len);
+                let body = ureq::SendBody::from_reader(&mut reader);
+                self.agent.run(builder.body(body).map_err(refused)?)
+            }
+        };
+        let (parts, body) = reply.map_err(|error| told(&error))?.into_parts();
+        let headers = parts.headers.iter().filter_map(|(name, value)| {
+            Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))
+        });
+        let headers: Vec<_> = headers.collect();
+        Ok(Response::new(
+            parts.status.as_u16(),
+            headers,
+            TimedReader(body.into_reader()),
+        ))
+    }
+}
+
+/// Gives timeouts the kind that the standard library has for them.
+struct TimedReader<R>(R);
+
+impl<R: Read> Read for TimedReader<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        self.0.read(buffer).map_err(|error| {
+            let timed_out = error
+                .get_ref()
+                .and_then(|inner| inner.downcast_ref::<ureq::Error>())
+                .is_some_and(|error| matches!(error, ureq::Error::Timeout(_)));
+            if timed_out {
+                std::io::ErrorKind::TimedOut.into()
+            } else {
+                error
+            }
+        })
+    }
+}
+
+/// What an error of ureq stands for, without a word of the request.
+fn told(error: &ureq::Error) -> TransportError {
+    match error {
+        ureq::Error::Timeout(_) => TransportError::Timeout,
+        ureq::Error::Io(error) => match error.kind() {
+            std::io::ErrorKind::TimedOut => TransportError::Timeout,
+            _ => TransportError::Broken(format!("the connection failed: {error}")),
+        },
+        ureq::Error::HostNotFound => TransportError::Broken("the host was not found".to_owned()),
+        ureq::Error::ConnectionFailed => {
+            TransportError::Broken("the connection could not be made".to_owned())
+        }
+        ureq::Error::Rustls(error) => {
+            TransportError::Impossible(format!("no secure connection: {error}"))
+        }
+        ureq::Error::Tls(what) => {
+            TransportError::Impossible(format!("no secure connection: {what}"))
+        }
+        ureq::Error::BadUri(_) | ureq::Error::Http(_) | ureq::Error::InvalidProxyUrl => {
+            TransportError::Impossible(
+                "the request has an unusable URL, header or proxy".to_owned(),
+            )
+        }
+        _ => TransportError::Broken("the reply is not one of HTTP".to_owned()),
+    }
+}

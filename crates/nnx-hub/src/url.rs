@@ -1,0 +1,100 @@
+//! The little of URLs that the Hub needs: origins, relative references and escapes.
+
+/// What follows a scheme, and the scheme.
+fn split(url: &str) -> Option<(&str, &str)> {
+    url.split_once("://").filter(|(scheme, _)| {
+        scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https")
+    })
+}
+
+/// Scheme and host with its port, in lower case; none for what is no `http` or `https` URL, or has a
+/// name and a password in it.
+pub(crate) fn origin(url: &str) -> Option<String> {
+    let (scheme, rest) = split(url)?;
+    let host = &rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())];
+    let is_host = |c: char| c.is_ascii_alphanumeric() || "-._:[]".contains(c);
+    if host.is_empty() || !host.chars().all(is_host) {
+        return None;
+    }
+    let scheme = scheme.to_ascii_lowercase();
+    let default = if scheme == "https" { ":443" } else { ":80" };
+    let host = host.to_ascii_lowercase();
+    let host = host.strip_suffix(default).unwrap_or(&host);
+    Some(format!("{scheme}://{host}"))
+}
+
+/// The URL that a reference leads to from a base; none where it leads nowhere that is spoken here.
+pub(crate) fn join(base: &str, reference: &str) -> Option<String> {
+    if reference
+        .chars()
+        .any(|c| c.is_control() || c == ' ' || c == '\\')
+    {
+        return None;
+    }
+    if split(reference).is_some() {
+        return origin(reference).map(|_| reference.to_owned());
+    }
+    let origin = origin(base)?;
+    if let Some(rest) = reference.strip_prefix("//") {
+        let scheme = origin.split_once("://")?.0;
+        return join(base, &format!("{scheme}://{rest}"));
+    }
+    reference
+        .starts_with('/')
+        .then(|| format!("{origin}{reference}"))
+}
+
+/// A URL without its query, for messages: queries of stores hold signatures.
+pub(crate) fn shown(url: &str) -> &str {
+    url.split(['?', '#']).next().unwrap_or_default()
+}
+
+/// Escapes all but letters, digits and `-._~`; slashes stay where `keep_slashes` says so.
+pub(crate) fn escape(text: &str, keep_slashes: bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) || keep_slashes && byte == b'/' {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn origins_are_compared_whole() {
+        assert_eq!(
+            origin("HTTPS://Hub.example:443/a?b").as_deref(),
+            Some("https://hub.example")
+        );
+        assert_ne!(origin("https://hub.example"), origin("http://hub.example"));
+        assert_ne!(
+            origin("https://hub.example.evil/"),
+            origin("https://hub.example/")
+        );
+        assert_eq!(origin("https://hub.example@evil/"), None);
+        assert_eq!(origin("ftp://x"), None);
+        assert_eq!(origin("https:///x"), None);
+    }
+
+    #[test]
+    fn references_lead_where_browsers_go() {
+        let base = "http://a:1/x/y?q";
+        assert_eq!(join(base, "/p?s=1").as_deref(), Some("http://a:1/p?s=1"));
+        assert_eq!(join(base, "https://b/z").as_deref(), Some("https://b/z"));
+        assert_eq!(join(base, "//b/z").as_deref(), Some("http://b/z"));
+        assert_eq!(join(base, "file:///etc/passwd"), None);
+        assert_eq!(join(base, "/a\r\nX: y"), None);
+    }
+
+    #[test]
+    fn escapes_are_those_of_quote() {
+        assert_eq!(escape("refs/pr/1", false), "refs%2Fpr%2F1");
+        assert_eq!(escape("a b/é~", true), "a%20b/%C3%A9~");
+    }
+}

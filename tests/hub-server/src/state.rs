@@ -1,0 +1,207 @@
+//! All that the Hub knows.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use crate::fault::{Action, Fault};
+use crate::hash::sha256;
+use crate::message::{Asked, Delivery, Origin, Reply, Seen};
+use crate::repo::{Entry, Repo};
+use crate::routes;
+
+/// A token that may write.
+pub const WRITE_TOKEN: &str = "hf_test_write_alice";
+/// A token that may read.
+pub const READ_TOKEN: &str = "hf_test_read_bob";
+
+/// Files that are large whatever their size.
+const LARGE: &[&str] = &[".safetensors", ".bin", ".pt"];
+/// Files that are large whatever their name.
+const LARGE_BYTES: u64 = 10 << 20;
+
+/// All that the Hub knows, and what it has been asked.
+#[derive(Debug, Default)]
+pub struct HubState {
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Inner {
+    /// The two origins, without a slash at their ends.
+    pub(crate) hub: String,
+    pub(crate) store: String,
+    pub(crate) repos: BTreeMap<String, Repo>,
+    /// Large files by their SHA-256.
+    pub(crate) objects: BTreeMap<String, Vec<u8>>,
+    /// Parts of large files that are not whole yet.
+    pub(crate) parts: BTreeMap<(String, usize), Vec<u8>>,
+    /// Bytes of a part, where large files come in parts.
+    pub(crate) part_bytes: Option<usize>,
+    /// Rows of a page of a listing.
+    pub(crate) page: usize,
+    faults: Vec<Fault>,
+    seen: Vec<Seen>,
+}
+
+impl HubState {
+    pub(crate) fn new(hub: String, store: String) -> Self {
+        Self {
+            inner: Mutex::new(Inner {
+                hub,
+                store,
+                page: 1000,
+                ..Inner::default()
+            }),
+        }
+    }
+
+    /// Makes a repository, or adds a commit to it.
+    pub fn seed(&self, id: &str, files: &[(&str, &[u8])]) -> String {
+        let mut inner = self.inner.lock().unwrap();
+        let mut entries = Vec::new();
+        for (name, bytes) in files {
+            let entry = if is_large(name, bytes.len() as u64) {
+                let oid = sha256(bytes);
+                inner.objects.insert(oid.clone(), bytes.to_vec());
+                Entry::Large(oid, bytes.len() as u64)
+            } else {
+                Entry::Regular(bytes.to_vec())
+            };
+            entries.push(((*name).to_owned(), entry));
+        }
+        let repo = inner
+            .repos
+            .entry(id.to_owned())
+            .or_insert_with(|| Repo::new(id, false));
+        let mut tree = repo.resolve("main").unwrap().tree.clone();
+        tree.extend(entries);
+        let oid = repo.add(tree, "seed");
+        repo.branches.insert("main".to_owned(), oid.clone());
+        oid
+    }
+
+    /// Sets who may see a repository, and whether its files are for those who were granted access.
+    pub fn set_access(&self, id: &str, private: bool, gated: bool) {
+        let mut inner = self.inner.lock().unwrap();
+        if let Some(repo) = inner.repos.get_mut(id) {
+            (repo.private, repo.gated) = (private, gated);
+        }
+    }
+
+    /// Makes a branch at what `main` is.
+    pub fn branch(&self, id: &str, name: &str) {
+        let mut inner = self.inner.lock().unwrap();
+        if let Some(repo) = inner.repos.get_mut(id) {
+            let main = repo.branches["main"].clone();
+            repo.branches.insert(name.to_owned(), main);
+        }
+    }
+
+    /// Has large files sent in parts of so many bytes.
+    pub fn set_part_bytes(&self, bytes: usize) {
+        self.inner.lock().unwrap().part_bytes = Some(bytes);
+    }
+
+    /// Sets how many rows a page of a listing has.
+    pub fn set_page(&self, rows: usize) {
+        self.inner.lock().unwrap().page = rows;
+    }
+
+    /// Adds a fault.
+    pub fn fault(&self, fault: Fault) {
+        self.inner.lock().unwrap().faults.push(fault);
+    }
+
+    /// Drops all faults, and forgets what was asked.
+    pub fn calm(&self) {
+        let mut inner = self.inner.lock().unwrap();
+        inner.faults.clear();
+        inner.seen.clear();
+    }
+
+    /// What was asked since then.
+    pub fn seen(&self) -> Vec<Seen> {
+        self.inner.lock().unwrap().seen.clone()
+    }
+
+    /// The titles of a repository's commits, the first one first; none where there is none.
+    pub fn commits(&self, id: &str) -> Vec<String> {
+        let inner = self.inner.lock().unwrap();
+        let repo = inner.repos.get(id);
+        let commits = repo.into_iter().flat_map(|repo| &repo.commits);
+        commits.map(|commit| commit.title.clone()).collect()
+    }
+
+    /// How many pull requests a repository has.
+    pub fn pull_requests(&self, id: &str) -> usize {
+        let inner = self.inner.lock().unwrap();
+        inner
+            .repos
+            .get(id)
+            .map_or(0, |repo| repo.pull_requests.len())
+    }
+
+    /// A repository's files at a revision.
+    pub fn files(&self, id: &str, revision: &str) -> BTreeMap<String, Vec<u8>> {
+        let inner = self.inner.lock().unwrap();
+        let commit = inner.repos.get(id).and_then(|repo| repo.resolve(revision));
+        let entries = commit.into_iter().flat_map(|commit| &commit.tree);
+        entries
+            .map(|(name, entry)| (name.clone(), inner.content(entry).to_vec()))
+            .collect()
+    }
+
+    /// Whether a file of a repository lies in the store for large ones.
+    pub fn is_large(&self, id: &str, name: &str) -> bool {
+        let inner = self.inner.lock().unwrap();
+        let commit = inner.repos.get(id).and_then(|repo| repo.resolve("main"));
+        matches!(
+            commit.and_then(|commit| commit.tree.get(name)),
+            Some(Entry::Large(..))
+        )
+    }
+
+    /// Works on a request.
+    pub(crate) fn answer(&self, asked: &Asked) -> Reply {
+        let actions: Vec<Action> = {
+            let mut inner = self.inner.lock().unwrap();
+            let faults = inner.faults.iter_mut();
+            let met = faults.filter_map(|fault| fault.takes(asked).then(|| fault.action.clone()));
+            met.collect()
+        };
+        let instead = actions.iter().find_map(Action::instead);
+        let mut reply = match instead {
+            Some(reply) => reply,
+            None => {
+                let mut inner = self.inner.lock().unwrap();
+                routes::route(&mut inner, asked).unwrap_or_else(|refusal| refusal)
+            }
+        };
+        for action in &actions {
+            action.apply(&mut reply);
+        }
+        let dropped = reply.delivery == Delivery::Dropped;
+        self.inner.lock().unwrap().seen.push(Seen {
+            hub: asked.origin == Origin::Hub,
+            method: asked.method.clone(),
+            target: asked.target.clone(),
+            token: asked.header("authorization").is_some(),
+            range: asked.header("range").map(str::to_owned),
+            status: if dropped { 0 } else { reply.status },
+        });
+        reply
+    }
+}
+
+impl Inner {
+    pub(crate) fn content<'a>(&'a self, entry: &'a Entry) -> &'a [u8] {
+        match entry {
+            Entry::Regular(bytes) => bytes,
+            Entry::Large(oid, _) => self.objects.get(oid).map_or(&[], Vec::as_slice),
+        }
+    }
+}
+
+pub(crate) fn is_large(name: &str, bytes: u64) -> bool {
+    bytes > 0 && (bytes > LARGE_BYTES || LARGE.iter().any(|end| name.ends_with(end)))
+}

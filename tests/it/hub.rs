@@ -1,0 +1,5 @@
+//! Folders and repositories of models.
+
+mod cases;
+mod folders;
+mod saving;
