@@ -15,6 +15,8 @@ use crate::url::escape;
 
 /// How often a file is downloaded from its start.
 const MAX_STARTS: u32 = 2;
+/// How often a reply may end in order and yet too early, and the rest is asked for.
+const MAX_SHORT_ENDS: u32 = 1;
 /// Bytes that are taken from the network at a time.
 const CHUNK_BYTES: usize = 128 << 10;
 
@@ -24,6 +26,8 @@ struct Arrival<'a> {
     file: &'a mut File,
     hasher: Hasher,
     position: u64,
+    /// How often a reply ended in order and yet too early.
+    short_ends: u32,
 }
 
 impl<'a> Arrival<'a> {
@@ -33,6 +37,7 @@ impl<'a> Arrival<'a> {
             entry,
             file,
             position: 0,
+            short_ends: 0,
         }
     }
 
@@ -77,6 +82,7 @@ impl Hub {
         let mut found = String::new();
         for start in 1..=MAX_STARTS {
             arrival.restart().map_err(io)?;
+            arrival.short_ends = 0;
             let extra = self.fill(repo, commit, &mut arrival)?;
             let digest = arrival.hasher.clone().finish();
             if !extra && digest == entry.digest {
@@ -89,7 +95,7 @@ impl Hub {
             }
             found = match extra {
                 true => format!("more than {} bytes", entry.size),
-                false => format!("{} bytes with {digest}", entry.size),
+                false => format!("{} bytes with {digest}", arrival.position),
             };
             if start < MAX_STARTS {
                 let file = &entry.path;
@@ -162,6 +168,11 @@ impl Hub {
                 return Ok(false);
             }
             if read == 0 {
+                // A server that ends so again means what it sends to be the whole file.
+                arrival.short_ends += 1;
+                if arrival.short_ends > MAX_SHORT_ENDS {
+                    return Ok(false);
+                }
                 let cut = TransportError::Broken(format!("{left} bytes of the file are missing"));
                 return Err(call.transport_error(cut));
             }

@@ -1,0 +1,542 @@
+//! Everything that goes wrong between a client and the Hub, and what comes of it.
+
+use std::time::{Duration, Instant};
+
+use nnx_hub::{ErrorKind, HttpTransport, ModelHubMixin, PushOptions, SnapshotOptions};
+use nnx_hub_server::{Action, Fault, WRITE_TOKEN};
+use nnx_net::NNModel;
+
+use super::desk::{Desk, REPO, fixture, repo};
+use super::loading::check_same;
+
+/// What comes of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Outcome {
+    /// The right bytes, after another try.
+    Recovered,
+    /// The right bytes, without one.
+    Unmoved,
+    /// An error of that kind.
+    Error(&'static str),
+}
+
+use Outcome::{Error, Recovered, Unmoved};
+
+fn name(kind: &ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::Corrupt { .. } => "corrupt",
+        ErrorKind::Server { .. } => "server",
+        ErrorKind::RateLimited { .. } => "rate limited",
+        ErrorKind::Protocol { .. } => "protocol",
+        ErrorKind::Network { .. } => "network",
+        ErrorKind::Timeout { .. } => "timeout",
+        ErrorKind::UnsafePath { .. } => "unsafe path",
+        ErrorKind::Forbidden { .. } => "forbidden",
+        ErrorKind::CommitUnknown { .. } => "commit unknown",
+        ErrorKind::Conflict { .. } => "conflict",
+        ErrorKind::RepositoryNotFound { .. } => "repository not found",
+        _ => "other",
+    }
+}
+
+/// No file of the cache is anything else than its name says, and no revision is noted that is not
+/// whole.
+#[track_caller]
+fn check_cache(desk: &Desk) {
+    let root = desk.cache.path().join("models--alice--model");
+    let local = SnapshotOptions::default().local_files_only(true);
+    if root.join("refs/main").exists() {
+        check_same(&desk.hub.snapshot(&repo(), &local).unwrap());
+    }
+    let Ok(blobs) = std::fs::read_dir(root.join("blobs")) else {
+        return;
+    };
+    let known: Vec<Vec<u8>> = desk.state().files(REPO, "main").into_values().collect();
+    for blob in blobs {
+        let path = blob.unwrap().path();
+        assert!(
+            path.extension().is_none(),
+            "{} is left behind",
+            path.display()
+        );
+        assert!(
+            known.contains(&std::fs::read(&path).unwrap()),
+            "{}",
+            path.display()
+        );
+    }
+}
+
+/// Loads under a fault, then without it; never wrong bytes, never a poisoned cache.
+#[track_caller]
+fn check(label: &str, fault: Fault, expected: Outcome) {
+    for desk in [Desk::in_memory(), Desk::on_loopback()] {
+        desk.seed();
+        desk.state().fault(fault.clone());
+        let outcome = match desk.hub.snapshot(&repo(), &SnapshotOptions::default()) {
+            Ok(folder) => {
+                check_same(&folder);
+                match desk.notes().is_empty() {
+                    true => Unmoved,
+                    false => Recovered,
+                }
+            }
+            Err(error) => {
+                let text = format!("{error} {error:?}");
+                assert!(
+                    !text.contains(WRITE_TOKEN) && !text.contains("s3cret"),
+                    "{text}"
+                );
+                Error(name(error.kind()))
+            }
+        };
+        assert_eq!(outcome, expected, "{label}: {:?}", desk.notes());
+        check_cache(&desk);
+        // The fault is over.
+        desk.state().calm();
+        check_same(
+            &desk
+                .hub
+                .snapshot(&repo(), &SnapshotOptions::default())
+                .unwrap(),
+        );
+        check_cache(&desk);
+    }
+    println!("| {label} | {expected:?} |");
+}
+
+fn status(status: u16) -> Action {
+    Action::Status(status, Vec::new(), "<html>busy</html>".to_owned())
+}
+
+fn retry_after(seconds: &str) -> Action {
+    let headers = vec![("retry-after".to_owned(), seconds.to_owned())];
+    Action::Status(429, headers, String::new())
+}
+
+/// The faults of a download, each with what comes of it.
+#[test]
+fn downloads() {
+    let blob = || Fault::new("/blob/", Action::Corrupt);
+    let of_blob = |action: Action| Fault::new("/blob/", action);
+    let of_config = |action: Action| Fault::new("/config.json", action);
+    let of_info = |action: Action| Fault::new("/revision/main", action);
+    let of_tree = |action: Action| Fault::new("/tree/", action);
+    let header = |name: &str, value: &str| Action::Header(name.to_owned(), value.to_owned());
+
+    check("one 503 for a large file", of_blob(status(503)), Recovered);
+    check(
+        "503 for ever",
+        of_blob(status(503)).times(99),
+        Error("server"),
+    );
+    check(
+        "403 page in the place of a file",
+        of_config(status(403)),
+        Error("forbidden"),
+    );
+    check("500 for the listing, once", of_tree(status(500)), Recovered);
+    check(
+        "429 with Retry-After of 0 s",
+        of_info(retry_after("0")),
+        Recovered,
+    );
+    check(
+        "429 with Retry-After of an hour",
+        of_info(retry_after("3600")),
+        Error("rate limited"),
+    );
+    check(
+        "connection dropped, once",
+        of_config(Action::Drop),
+        Recovered,
+    );
+    check(
+        "connection dropped for ever",
+        of_blob(Action::Drop).times(99),
+        Error("network"),
+    );
+    check("body cut off", of_blob(Action::Cut(300)), Recovered);
+    check(
+        "body cut off thrice, farther each time",
+        of_blob(Action::Cut(200)).times(3),
+        Recovered,
+    );
+    check(
+        "body cut off before its first byte, for ever",
+        of_blob(Action::Cut(0)).times(99),
+        Error("network"),
+    );
+    check(
+        "short body with a matching length",
+        of_blob(Action::Truncate(100)),
+        Recovered,
+    );
+    check(
+        "short body in chunks",
+        of_blob(Action::ChunkCut(100)),
+        Recovered,
+    );
+    check(
+        "short regular file",
+        of_config(Action::Truncate(10)).skip(1),
+        Recovered,
+    );
+    check("a byte flipped, once", blob(), Recovered);
+    check(
+        "a byte flipped each time",
+        blob().times(99),
+        Error("corrupt"),
+    );
+    check(
+        "a regular file flipped each time",
+        of_config(Action::Corrupt).skip(1).times(99),
+        Error("corrupt"),
+    );
+    check(
+        "a page in the place of a file, with 200",
+        of_blob(Action::Body("<html>log in</html>".to_owned())).times(99),
+        Error("corrupt"),
+    );
+    check(
+        "a longer body than stated",
+        of_blob(Action::Body("x".repeat(2000))).times(99),
+        Error("corrupt"),
+    );
+    check(
+        "wrong ETag of the redirect",
+        of_config(header("x-linked-etag", "\"../../../../x\"")),
+        Unmoved,
+    );
+    check(
+        "wrong ETag of the store",
+        of_blob(header("etag", "\"0\"")),
+        Unmoved,
+    );
+    check(
+        "wrong commit of a file",
+        of_config(header("x-repo-commit", "../x")),
+        Unmoved,
+    );
+    check("slow bodies", of_blob(Action::Trickle(200, 20)), Unmoved);
+    check("reply lost", of_config(Action::Late), Recovered);
+    check(
+        "page in the place of JSON",
+        of_info(Action::Body("<html>".to_owned())),
+        Error("protocol"),
+    );
+    check("JSON cut off", of_tree(Action::Truncate(20)), Recovered);
+    check(
+        "redirect to another scheme",
+        of_config(redirect("file:///etc/passwd")),
+        Error("protocol"),
+    );
+    check(
+        "redirect that turns round",
+        of_config(redirect("/alice/model/resolve/x/config.json")).times(99),
+        Error("protocol"),
+    );
+    check(
+        "listing that goes on elsewhere",
+        of_tree(header("link", "<http://evil.test/x>; rel=\"next\"")),
+        Error("protocol"),
+    );
+}
+
+fn redirect(to: &str) -> Action {
+    let headers = vec![("location".to_owned(), to.to_owned())];
+    Action::Status(302, headers, String::new())
+}
+
+#[test]
+fn a_cut_download_goes_on_where_it_was_cut() {
+    for desk in [Desk::in_memory(), Desk::on_loopback()] {
+        desk.seed();
+        desk.state().fault(Fault::new("/blob/", Action::Cut(300)));
+        let folder = desk
+            .hub
+            .snapshot(&repo(), &SnapshotOptions::default())
+            .unwrap();
+        check_same(&folder);
+        let seen = desk.state().seen();
+        let ranges: Vec<_> = seen
+            .iter()
+            .filter(|seen| seen.target.starts_with("/blob/"))
+            .map(|seen| seen.range.clone())
+            .collect();
+        assert_eq!(ranges, [None, Some("bytes=300-".to_owned())]);
+    }
+}
+
+#[test]
+fn a_part_that_was_not_asked_for_is_not_taken() {
+    for desk in [Desk::in_memory(), Desk::on_loopback()] {
+        desk.seed();
+        desk.state().fault(Fault::new("/blob/", Action::Cut(300)));
+        let wrong = Action::Header("content-range".to_owned(), "bytes 0-843/844".to_owned());
+        desk.state().fault(Fault::new("/blob/", wrong).skip(1));
+        check_same(
+            &desk
+                .hub
+                .snapshot(&repo(), &SnapshotOptions::default())
+                .unwrap(),
+        );
+        check_cache(&desk);
+    }
+}
+
+#[test]
+fn hostile_names_are_not_followed() {
+    for path in ["../../x", "/etc/x", "a\\..\\x", ".git/hooks/x", "C:x"] {
+        let desk = Desk::in_memory();
+        desk.seed();
+        let rows = serde_json::json!([{
+            "type": "file", "path": path, "size": 1, "oid": "0".repeat(40),
+        }]);
+        let fault = Fault::new("/tree/", Action::Body(rows.to_string()));
+        desk.state().fault(fault);
+        let error = desk
+            .hub
+            .snapshot(&repo(), &SnapshotOptions::default())
+            .unwrap_err();
+        assert_eq!(name(error.kind()), "unsafe path", "{error}");
+        check_cache(&desk);
+    }
+    for oid in ["../../../x", "", "zz"] {
+        let desk = Desk::in_memory();
+        desk.seed();
+        let rows = serde_json::json!([{ "type": "file", "path": "a", "size": 1, "oid": oid }]);
+        desk.state()
+            .fault(Fault::new("/tree/", Action::Body(rows.to_string())));
+        let error = desk
+            .hub
+            .snapshot(&repo(), &SnapshotOptions::default())
+            .unwrap_err();
+        assert_eq!(name(error.kind()), "protocol", "{error}");
+    }
+}
+
+#[test]
+fn a_silent_server_is_given_up() {
+    let desk = Desk::on_loopback();
+    desk.seed();
+    desk.state()
+        .fault(Fault::new("/blob/", Action::Slow(2500)).times(99));
+    let began = Instant::now();
+    let error = desk
+        .hub
+        .snapshot(&repo(), &SnapshotOptions::default())
+        .unwrap_err();
+    assert_eq!(name(error.kind()), "timeout", "{error}");
+    assert!(
+        began.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        began.elapsed()
+    );
+    check_cache(&desk);
+}
+
+#[test]
+fn a_poisoned_cache_is_noticed() {
+    let desk = Desk::in_memory();
+    desk.seed();
+    let folder = desk
+        .hub
+        .snapshot(&repo(), &SnapshotOptions::default())
+        .unwrap();
+    for (name, damage) in [("model.safetensors", 844), ("config.json", 20)] {
+        // What another program has left: other bytes of the same length, and fewer of them.
+        let blob = std::fs::canonicalize(folder.join(name)).unwrap();
+        std::fs::write(&blob, vec![b'x'; damage]).unwrap();
+        let local = SnapshotOptions::default().local_files_only(true);
+        let error = desk.hub.snapshot(&repo(), &local).unwrap_err();
+        assert!(
+            matches!(error.kind(), ErrorKind::NotCached { .. }),
+            "{error}"
+        );
+        check_same(
+            &desk
+                .hub
+                .snapshot(&repo(), &SnapshotOptions::default())
+                .unwrap(),
+        );
+    }
+}
+
+/// Pushes under a fault: the commit is made once, or not at all.
+#[track_caller]
+fn check_push(label: &str, fault: Fault, create_pr: bool, expected: Outcome) {
+    for desk in [Desk::in_memory(), Desk::on_loopback()] {
+        desk.state().seed(REPO, &[("a", b"1")]);
+        desk.state().fault(fault.clone());
+        let model = NNModel::from_pretrained(fixture()).unwrap();
+        let options = PushOptions::default()
+            .hub(desk.hub.clone())
+            .create_pr(create_pr);
+        let outcome = match model.push_to_hub_with(REPO, &options) {
+            Ok(pushed) => {
+                assert!(pushed.changed);
+                assert_eq!(pushed.pull_request_url.is_some(), create_pr);
+                let revision = if create_pr { "refs/pr/1" } else { "main" };
+                let files = desk.state().files(REPO, revision);
+                let weights = std::fs::read(fixture().join("model.safetensors")).unwrap();
+                assert_eq!(files["model.safetensors"], weights);
+                match desk.notes().is_empty() {
+                    true => Unmoved,
+                    false => Recovered,
+                }
+            }
+            Err(error) => {
+                assert!(!format!("{error:?}").contains(WRITE_TOKEN));
+                Error(name(error.kind()))
+            }
+        };
+        assert_eq!(outcome, expected, "{label}: {:?}", desk.notes());
+        let made = desk.state().commits(REPO).len() - 2;
+        assert!(made <= 1, "{label}: {made} commits");
+        assert!(desk.state().pull_requests(REPO) <= usize::from(create_pr));
+        // Whatever it was, another push makes it right, and makes no second commit.
+        desk.state().calm();
+        if !create_pr {
+            let options = PushOptions::default().hub(desk.hub.clone());
+            model.push_to_hub_with(REPO, &options).unwrap();
+            assert_eq!(desk.state().commits(REPO).len(), 3, "{label}");
+        }
+    }
+    println!("| {label} | {expected:?} |");
+}
+
+#[test]
+fn uploads() {
+    let commit = |action: Action| Fault::new("/commit/main", action).method("POST");
+    let upload = |action: Action| Fault::new("/upload/", action);
+    check_push(
+        "reply to the commit lost",
+        commit(Action::Late),
+        false,
+        Recovered,
+    );
+    check_push(
+        "request of the commit lost",
+        commit(Action::Drop),
+        false,
+        Recovered,
+    );
+    check_push("commit answered 503", commit(status(503)), false, Recovered);
+    check_push(
+        "commit answered 503 for ever",
+        commit(status(503)).times(99),
+        false,
+        Error("server"),
+    );
+    check_push(
+        "commit answered 429",
+        commit(retry_after("0")),
+        false,
+        Recovered,
+    );
+    check_push(
+        "reply to the commit cut",
+        commit(Action::Truncate(9)),
+        false,
+        Recovered,
+    );
+    check_push(
+        "reply to a pull request lost",
+        commit(Action::Late),
+        true,
+        Recovered,
+    );
+    check_push(
+        "request of a pull request lost",
+        commit(Action::Drop),
+        true,
+        Error("network"),
+    );
+    check_push("upload dropped", upload(Action::Drop), false, Recovered);
+    check_push("upload answered 500", upload(status(500)), false, Recovered);
+    check_push(
+        "reply to the upload lost",
+        upload(Action::Late),
+        false,
+        Recovered,
+    );
+    check_push(
+        "upload refused",
+        upload(status(403)),
+        false,
+        Error("forbidden"),
+    );
+    check_push(
+        "verification lost",
+        Fault::new("/_lfs/verify", Action::Drop),
+        false,
+        Recovered,
+    );
+    check_push(
+        "preupload answered 502",
+        Fault::new("/preupload/", status(502)),
+        false,
+        Recovered,
+    );
+    check_push(
+        "creation's reply lost",
+        Fault::new("/repos/create", Action::Late),
+        false,
+        Recovered,
+    );
+}
+
+#[test]
+fn an_outcome_that_cannot_be_told_is_said_so() {
+    let desk = Desk::in_memory();
+    desk.state().seed(REPO, &[("a", b"1")]);
+    desk.state().fault(Fault::new("/commit/main", Action::Late));
+    // The first look is before the commit.
+    desk.state()
+        .fault(Fault::new("/revision/main", status(500)).skip(1).times(99));
+    let model = NNModel::from_pretrained(fixture()).unwrap();
+    let options = PushOptions::default().hub(desk.hub.clone());
+    let error = model.push_to_hub_with(REPO, &options).unwrap_err();
+    assert_eq!(name(error.kind()), "commit unknown", "{error}");
+    assert_eq!(desk.state().commits(REPO).len(), 3);
+}
+
+#[test]
+fn another_commit_in_between_is_a_conflict() {
+    let desk = Desk::in_memory();
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("b"), "2").unwrap();
+    desk.state().seed(REPO, &[("a", b"1")]);
+    let reply = Action::Status(412, Vec::new(), String::new());
+    desk.state().fault(Fault::new("/commit/main", reply));
+    let error = desk
+        .hub
+        .upload_folder(folder.path(), &repo(), &PushOptions::default())
+        .unwrap_err();
+    assert_eq!(name(error.kind()), "conflict", "{error}");
+}
+
+#[test]
+fn a_server_that_repeats_the_token_does_not_make_it_known() {
+    let desk = Desk::in_memory();
+    desk.seed();
+    let echo = Action::Status(400, Vec::new(), format!("you sent {WRITE_TOKEN}"));
+    desk.state().fault(Fault::new("/revision/", echo));
+    let error = desk.hub.repo_info(&repo(), "main").unwrap_err().to_string();
+    assert!(error.contains("you sent …"), "{error}");
+}
+
+#[test]
+fn nobody_listens() {
+    let transport = HttpTransport::new(Duration::from_secs(1));
+    let mut settings = nnx_hub::Settings::from_variables(&|name| {
+        (name == "HF_HOME").then(|| "/nonexistent".to_owned())
+    })
+    .unwrap();
+    settings.endpoint = "http://127.0.0.1:9".to_owned();
+    let hub = nnx_hub::Hub::with_transport(settings, std::sync::Arc::new(transport))
+        .retry(nnx_hub::Retry::default().attempts(1));
+    let error = hub.repo_info(&repo(), "main").unwrap_err();
+    assert_eq!(name(error.kind()), "network", "{error}");
+}
