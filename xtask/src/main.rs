@@ -15,6 +15,7 @@ mod fuzz;
 mod python_env;
 mod realworld;
 mod roundtrip;
+mod roundtrip_hub;
 mod runs;
 mod workspace;
 
@@ -68,7 +69,7 @@ const TASKS: &[(&str, Task, &str)] = &[
     (
         "roundtrip",
         roundtrip::run,
-        "real checkpoints in both directions [--python PATH] [--library VERSION] [--seed N]",
+        "real checkpoints in both directions, or with --hub models to and from a Hub [--hub] [--python PATH] [--library VERSION] [--seed N]",
     ),
     (
         "runs",

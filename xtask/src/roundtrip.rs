@@ -25,7 +25,7 @@ use python::{Python, Question};
 use table::{Case, Table};
 
 use crate::python_env::{self, Library};
-use crate::{Arguments, Result, workspace};
+use crate::{Arguments, Result, roundtrip_hub, workspace};
 
 /// Where a trip has got to.
 #[derive(Debug)]
@@ -46,6 +46,9 @@ struct Written {
 }
 
 pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
+    if arguments.flag("--hub") {
+        return roundtrip_hub::run(arguments);
+    }
     let python = arguments.value("--python")?.map(PathBuf::from);
     let library = python_env::library(arguments.value("--library")?.as_deref())?;
     let seed = arguments.value("--seed")?;
