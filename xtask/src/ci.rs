@@ -105,6 +105,7 @@ fn steps(packages: &[Package], allow_dirty: bool) -> Vec<Step> {
     let package: Vec<_> = ["package"].into_iter().chain(names).chain(dirty).collect();
     steps.push(package_step("packages build on their own", &package));
     steps.push(task_step("round trip", roundtrip::run, &[]));
+    steps.push(task_step("round trip by a Hub", roundtrip::run, &["--hub"]));
     steps.push(task_step("killed writers", runs::run, &["--kills", "100"]));
     steps.push(task_step("python-env", python_env::run, &[]));
     steps.push(step("round trip with the real NNx", |tally| {
@@ -121,7 +122,9 @@ fn steps(packages: &[Package], allow_dirty: bool) -> Vec<Step> {
 fn roundtrip_with_python() -> Result<()> {
     let python = python_env::ensure(python_env::library(None)?, None)?;
     let words = ["--python".into(), python.to_string_lossy().into_owned()];
-    roundtrip::run(Arguments::new(words))
+    roundtrip::run(Arguments::new(words.clone()))?;
+    let hub = ["--hub".to_owned()].into_iter().chain(words);
+    roundtrip::run(Arguments::new(hub))
 }
 
 fn cargo_step(title: &str, words: &[&str]) -> Step {

@@ -164,7 +164,7 @@ impl FolderWriter {
     /// Writes a file of the model's own, such as `tokenizer.json`.
     ///
     /// # Errors
-    /// [`ErrorKind::UnsafePath`] when the name leads out of the folder, or the operating system
+    /// [`ErrorKind::UnsafePath`](crate::ErrorKind::UnsafePath) when the name leads out of the folder, or the operating system
     /// refuses.
     pub fn file(&mut self, name: &str, bytes: &[u8]) -> Result<()> {
         self.file_with(name, |out| out.write_all(bytes))

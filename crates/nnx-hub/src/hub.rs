@@ -196,3 +196,6 @@ impl Transport for NoTransport {
         ))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -66,3 +66,7 @@ pub use token::Token;
 #[cfg(feature = "online")]
 pub use transport::HttpTransport;
 pub use transport::{Body, Header, Method, Request, Response, Transport, TransportError};
+
+#[cfg(all(doctest, feature = "nnx"))]
+#[doc = include_str!("../../../docs/hub.md")]
+mod guide {}

@@ -1,6 +1,6 @@
 //! The three verbs for NNx's own model.
 
-use nnx_checkpoint::{NNCheckpoint, StateDict, StateValue};
+use nnx_checkpoint::{NNCheckpoint, StateDict};
 use nnx_net::NNModel;
 use nnx_params::{
     Devices, NNCheckpointTransform, NNEvaluationDataPoint, NNIterationDataPoint, NNModelParams,
@@ -36,17 +36,10 @@ impl ModelHubMixin for NNModel {
             exclude(&mut checkpoint.net_state, names)?;
         }
         let device = options.device.unwrap_or(Devices::Cpu);
-        let error = match NNModel::from_checkpoint_on(&checkpoint, device) {
-            Ok(model) => return Ok(model),
-            Err(error) => error,
-        };
         if options.strict != Some(false) {
-            return Err(error.into());
+            return Ok(NNModel::from_checkpoint_on(&checkpoint, device)?);
         }
-        let line = amend(&mut checkpoint, error)?;
-        let model = NNModel::from_checkpoint_on(&checkpoint, device)?;
-        options.note(&line);
-        Ok(model)
+        in_part(checkpoint, device, options)
     }
 }
 
@@ -175,38 +168,27 @@ fn retain(state: &mut StateDict, keep: impl Fn(&str) -> bool) {
     *state = kept;
 }
 
-/// Makes weights fit where loading is not strict: what the net lacks is left out, what the weights
-/// lack is that of a fresh net of seed 0. Says what that was.
-///
-/// # Errors
-/// The error that was given, where weights differ in more than names.
-fn amend(checkpoint: &mut NNCheckpoint, error: nnx_net::Error) -> Result<String, BoxError> {
-    let (missing, unexpected) = match error.kind() {
-        nnx_net::ErrorKind::StateDict(mismatch)
-            if mismatch.misshaped.is_empty() && mismatch.not_tensors.is_empty() =>
-        {
-            (mismatch.missing.clone(), mismatch.unexpected.clone())
-        }
-        _ => return Err(error.into()),
-    };
-    retain(&mut checkpoint.net_state, |name| {
-        !unexpected.iter().any(|other| other == name)
-    });
-    if let (false, Some(net_params)) = (missing.is_empty(), &checkpoint.net_params) {
-        let mut params = checkpoint.model_params.full_state()?;
-        params.insert("device", Devices::Cpu.value());
-        let params = NNModelParams::from_state(&params)?;
-        let fresh = NNModel::new(net_params.clone(), params, 0)?.state_dict()?;
-        for name in &missing {
-            if let Some(tensor) = fresh.tensor(name) {
-                let value = StateValue::Tensor(tensor.clone());
-                checkpoint.net_state.insert_value(name.as_str(), value);
-            }
-        }
+/// The model with the weights that fit it by their names; what the weights lack is that of a fresh
+/// net of seed 0. Whoever listens is told of both.
+fn in_part(
+    checkpoint: NNCheckpoint,
+    device: Devices,
+    options: &LoadOptions,
+) -> Result<NNModel, BoxError> {
+    let mut params = checkpoint.model_params.full_state()?;
+    params.insert("device", device.value());
+    let net_params = checkpoint
+        .net_params
+        .ok_or("the configuration has no net parameters")?;
+    let mut model = NNModel::with_transforms(
+        net_params,
+        NNModelParams::from_state(&params)?,
+        &checkpoint.transforms,
+        0,
+    )?;
+    let mismatch = model.load_state_dict(&checkpoint.net_state, false)?;
+    if !mismatch.is_empty() {
+        options.note(&format!("loaded in part: {mismatch}"));
     }
-    Ok(format!(
-        "loaded in part: fresh weights for `{}`; left out `{}`",
-        missing.join("`, `"),
-        unexpected.join("`, `")
-    ))
+    Ok(model)
 }

@@ -8,12 +8,17 @@
 //! | [`params`] | – | | typed configurations, their states, the run id |
 //! | `net` | `net` | yes | the networks on candle, `NNModel` |
 //! | `net` | `generate` | no | `GenerativeNNModel`, with the tokenizer |
+//! | `hub` | `hub` | no | models in folders and on the Hub: `ModelHubMixin` |
 //! | `run` | `run` | yes | runs on disk: history, checkpoints, training state |
 //!
 //! `cuda` and `metal` let candle compute on a card, where their toolkits are installed.
 
 pub use nnx_checkpoint as checkpoint;
 pub use nnx_checkpoint::{CheckpointFormat, CheckpointReader, NNCheckpoint};
+#[cfg(feature = "hub")]
+pub use nnx_hub as hub;
+#[cfg(feature = "hub")]
+pub use nnx_hub::ModelHubMixin;
 #[cfg(feature = "net")]
 pub use nnx_net as net;
 #[cfg(feature = "generate")]

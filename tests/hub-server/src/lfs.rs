@@ -108,6 +108,13 @@ pub(crate) fn store(inner: &mut Inner, asked: &Asked, parts: &[&str]) -> Outcome
     if !asked.target.contains("s3cret") {
         return Err(Reply::error(403, "bad signature"));
     }
+    // Stores want to know a body's length beforehand.
+    if asked.header("transfer-encoding").is_some() {
+        return Err(Reply::error(
+            501,
+            "a header implies what is not implemented",
+        ));
+    }
     match (asked.method.as_str(), parts) {
         ("GET" | "HEAD", ["blob", oid]) => match inner.objects.get(*oid) {
             Some(bytes) => Ok(resolve::bytes(asked, bytes, oid)),

@@ -65,7 +65,7 @@ fn check_weights(sidecar: &Json, weights: &StateDict) {
     assert_eq!(expected.len(), weights.len());
     for tensor in expected {
         let name = tensor.get("name");
-        let found: &Tensor = weights.tensor(name.text()).expect(name.text());
+        let found: &Tensor = weights.tensor(name.text()).unwrap();
         assert_eq!(found.dtype().name(), tensor.get("dtype").text());
         let shape: Vec<usize> = tensor.get("shape").items().iter().map(Json::size).collect();
         assert_eq!(found.shape(), shape);

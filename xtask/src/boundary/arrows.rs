@@ -12,7 +12,13 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("nnx-run", &["nnx-params", "nnx-checkpoint"]),
     (
         "nnx",
-        &["nnx-params", "nnx-checkpoint", "nnx-net", "nnx-run"],
+        &[
+            "nnx-params",
+            "nnx-checkpoint",
+            "nnx-net",
+            "nnx-run",
+            "nnx-hub",
+        ],
     ),
     ("nnx-hub", &["nnx-params", "nnx-checkpoint", "nnx-net"]),
     ("nnx-cli", &["nnx"]),

@@ -10,6 +10,7 @@ use serde_json::{Value as Json, json};
 use super::Hub;
 use super::local::LocalFile;
 use super::tree::TreeEntry;
+use super::upload::GIT_ATTRIBUTES;
 use crate::base64;
 use crate::digest::Digest;
 use crate::error::{Error, ErrorKind, Result};
@@ -167,7 +168,10 @@ impl Hub {
         for file in plan.regular.iter().chain(&plan.large) {
             expected.insert(&file.name, [&file.sha256, &file.git_sha1]);
         }
-        let found = self.tree(plan.repo, commit)?;
+        let mut found = self.tree(plan.repo, commit)?;
+        // The Hub may add to it what the large files want.
+        found.retain(|entry| entry.path != GIT_ATTRIBUTES);
+        expected.remove(GIT_ATTRIBUTES);
         Ok(found.len() == expected.len()
             && found.iter().all(|entry| {
                 expected

@@ -16,7 +16,7 @@ use crate::repo_id::RepoId;
 /// The message of a commit, as `huggingface_hub` words it.
 const COMMIT_MESSAGE: &str = "Upload folder using huggingface_hub";
 /// What the Hub itself keeps in each repository; it is deleted by name alone.
-const GIT_ATTRIBUTES: &str = ".gitattributes";
+pub(super) const GIT_ATTRIBUTES: &str = ".gitattributes";
 
 /// What an upload came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
