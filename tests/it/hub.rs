@@ -2,6 +2,8 @@
 
 mod cases;
 mod desk;
+#[cfg(unix)]
+mod disk_full;
 mod faults;
 mod folders;
 mod loading;

@@ -1,8 +1,9 @@
 //! Loading from repositories: the cache, what is asked, and what is refused.
 
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 
-use nnx_hub::{ErrorKind, Hub, LoadOptions, ModelHubMixin, RepoId, SnapshotOptions};
+use nnx_hub::{ErrorKind, Event, Hub, LoadOptions, ModelHubMixin, RepoId, SnapshotOptions};
 use nnx_hub_server::READ_TOKEN;
 use nnx_net::NNModel;
 
@@ -255,4 +256,73 @@ fn who_asks_is_told() {
     assert_eq!(identity.role.as_deref(), Some("write"));
     let error = desk.as_other(None).whoami().unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::TokenMissing));
+}
+
+#[test]
+fn a_file_is_downloaded_once_for_all_who_wait() {
+    let desk = Desk::on_loopback();
+    desk.seed();
+    std::thread::scope(|scope| {
+        for _ in 0..6 {
+            scope.spawn(|| {
+                let options = SnapshotOptions::default();
+                check_same(&desk.hub.snapshot(&repo(), &options).unwrap());
+            });
+        }
+    });
+    let seen = desk.state().seen();
+    let blobs = seen.iter().filter(|seen| seen.target.starts_with("/blob/"));
+    assert_eq!(blobs.count(), 1);
+}
+
+#[test]
+fn progress_is_told_from_the_first_byte_to_the_last() {
+    let desk = Desk::in_memory();
+    desk.seed();
+    let lines = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&lines);
+    let progress = move |event: &Event<'_>| {
+        let line = match event {
+            Event::Planned {
+                direction,
+                files,
+                bytes,
+            } => {
+                format!("{direction:?} {files} files, {bytes} bytes")
+            }
+            Event::Advanced {
+                direction,
+                file,
+                done,
+                total,
+            } => {
+                format!("{direction:?} {file} {done}/{total}")
+            }
+            Event::Finished { direction, file } => format!("{direction:?} {file} done"),
+            other => format!("{other:?}"),
+        };
+        told.lock().unwrap().push(line);
+    };
+    let hub = desk.hub.clone().progress(Arc::new(progress));
+    let options = SnapshotOptions::default().allow_patterns(["*.safetensors"]);
+    hub.snapshot(&repo(), &options).unwrap();
+    let expected = [
+        "Down 1 files, 844 bytes",
+        "Down model.safetensors 844/844",
+        "Down model.safetensors done",
+    ];
+    assert_eq!(*lines.lock().unwrap(), expected);
+    lines.lock().unwrap().clear();
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("w.bin"), [1; 9]).unwrap();
+    let id = RepoId::parse("alice/other").unwrap();
+    hub.upload_folder(folder.path(), &id, &nnx_hub::PushOptions::default())
+        .unwrap();
+    let lines = lines.lock().unwrap().clone();
+    assert_eq!(
+        lines.first().map(String::as_str),
+        Some("Up 1 files, 9 bytes")
+    );
+    assert!(lines.contains(&"Up w.bin 9/9".to_owned()), "{lines:?}");
+    assert_eq!(lines.last().map(String::as_str), Some("Up w.bin done"));
 }
