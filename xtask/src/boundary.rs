@@ -23,14 +23,19 @@ impl fmt::Display for Violation {
     }
 }
 
-/// The crate that must stay light.
-const LIGHT_CRATE: &str = "nnx-checkpoint";
+/// What must stay light: a crate, and whether it is with its default features.
+const LIGHT: [(&str, bool); 3] = [
+    ("nnx-checkpoint", true),
+    ("nnx-checkpoint", false),
+    ("nnx-hub", false),
+];
 
 pub(crate) fn run(arguments: Arguments) -> Result<()> {
     arguments.finish()?;
     let mut violations = arrows::check(&workspace::packages()?);
-    for defaults in [true, false] {
-        violations.extend(tree::check(LIGHT_CRATE, &normal_tree(defaults)?, defaults));
+    for (package, defaults) in LIGHT {
+        let tree = normal_tree(package, defaults)?;
+        violations.extend(tree::check(package, &tree, defaults));
     }
     let root = workspace::root();
     let files = rust_files(&root)?;
@@ -53,11 +58,11 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
     }
 }
 
-/// The packages that the light crate builds with, on any target.
-fn normal_tree(default_features: bool) -> Result<String> {
+/// The packages that a crate builds with, on any target.
+fn normal_tree(package: &str, default_features: bool) -> Result<String> {
     let mut command = cargo();
     command.args(["tree", "--edges=normal", "--target=all", "--prefix=none"]);
-    command.args(["--format={p}", "--package", LIGHT_CRATE]);
+    command.args(["--format={p}", "--package", package]);
     if !default_features {
         command.arg("--no-default-features");
     }

@@ -29,17 +29,15 @@ use crate::transport::{Request, Response, Transport, TransportError};
 
 /// A client of the Hub; cloning is cheap.
 ///
-/// ```
-/// use nnx_hub::{Hub, RepoId, Settings};
+/// ```no_run
+/// use nnx_hub::{Hub, RepoId};
 ///
-/// # fn main() -> Result<(), nnx_hub::Error> {
-/// # if false {
+/// # fn main() -> nnx_hub::Result<()> {
 /// let hub = Hub::from_env()?;
 /// let repo = RepoId::parse("owner/name")?;
 /// for file in hub.tree(&repo, "main")? {
 ///     println!("{} {}", file.path, file.size);
 /// }
-/// # }
 /// # Ok(())
 /// # }
 /// ```

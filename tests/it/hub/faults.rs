@@ -391,16 +391,26 @@ fn a_server_that_repeats_the_token_does_not_make_it_known() {
     assert!(error.contains("you sent …"), "{error}");
 }
 
-#[test]
-fn nobody_listens() {
+/// What a client says that finds no Hub at the endpoint.
+#[track_caller]
+fn check_unreachable(endpoint: &str) {
     let transport = HttpTransport::new(Duration::from_secs(1));
-    let mut settings = nnx_hub::Settings::from_variables(&|name| {
-        (name == "HF_HOME").then(|| "/nonexistent".to_owned())
-    })
-    .unwrap();
-    settings.endpoint = "http://127.0.0.1:9".to_owned();
+    let variable = |name: &str| (name == "HF_HOME").then(|| "/nonexistent".to_owned());
+    let mut settings = nnx_hub::Settings::from_variables(&variable).unwrap();
+    endpoint.clone_into(&mut settings.endpoint);
     let hub = nnx_hub::Hub::with_transport(settings, std::sync::Arc::new(transport))
         .retry(nnx_hub::Retry::default().attempts(1));
     let error = hub.repo_info(&repo(), "main").unwrap_err();
     assert_eq!(name(error.kind()), "network", "{error}");
+}
+
+#[test]
+fn nobody_listens() {
+    check_unreachable("http://127.0.0.1:9");
+}
+
+#[test]
+fn a_server_without_tls_is_no_secure_one() {
+    let desk = Desk::on_loopback();
+    check_unreachable(&desk.hub.endpoint().replace("http:", "https:"));
 }
