@@ -1,5 +1,6 @@
 //! What can be typed behind `nnx`.
 
+pub(crate) mod hub;
 pub(crate) mod networks;
 
 use std::ffi::OsStr;
@@ -19,7 +20,10 @@ Examples:
   nnx diff model.pt model.safetensors   do two checkpoints hold the same tensors?
   nnx convert model.pt model.safetensors
   nnx predict model.pt inputs.npy       what does a model of NNx say?
-  nnx generate hub-folder 'Once upon'";
+  nnx generate hub-folder 'Once upon'
+  nnx push best.pt owner/model
+
+Wherever a checkpoint is read, `hf://owner/name[@revision][/file]` names one on the Hub.";
 
 const INSPECT_EXAMPLES: &str = "\
 Examples:
@@ -128,6 +132,23 @@ pub(crate) enum Command {
     /// Lists each layer with the shape of its output and the number of its parameters.
     #[command(after_help = networks::SUMMARY_EXAMPLES)]
     Summary(networks::Summary),
+    /// Publish a folder or a model on the Hub
+    ///
+    /// One commit has all files; those that the repository has already are not sent again.
+    /// A checkpoint of NNx becomes the folder that `save_pretrained` writes.
+    #[command(after_help = hub::PUSH_EXAMPLES)]
+    Push(hub::Push),
+    /// Fetch a repository of the Hub
+    ///
+    /// Prints the folder that has its files at one commit, each checked for size and hash. It lies
+    /// in the cache of the `hf` tools, unless `--to` says where copies go.
+    #[command(after_help = hub::PULL_EXAMPLES)]
+    Pull(hub::Pull),
+    /// Print the model card that publishing would write
+    #[command(after_help = hub::CARD_EXAMPLES)]
+    Card(hub::Card),
+    /// Tell whose token is used
+    Whoami(hub::Whoami),
     /// Print a shell's completion script
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions {

@@ -10,6 +10,8 @@ mod tree;
 
 use serde::Serialize;
 
+use std::borrow::Cow;
+
 use self::contents::Contents;
 use self::tree::Tree;
 use crate::arguments::Inspect;
@@ -47,10 +49,20 @@ struct WithTree<'a> {
 }
 
 fn read(arguments: &Inspect) -> Result<Contents, Failure> {
-    let opened = Opened::open(&arguments.path)?;
+    // Of a safetensors file on the Hub the header tells all but the hashes.
+    let header = if arguments.hash {
+        None
+    } else {
+        crate::hub::local_header(&arguments.path)?
+    };
+    let path = match &header {
+        Some(header) => Cow::Borrowed(header.path()),
+        None => crate::hub::local(&arguments.path)?,
+    };
+    let opened = Opened::open(&path)?;
     let prefix = arguments.select.as_deref().unwrap_or_default();
     let mut contents = Contents::of(&opened, &arguments.path, prefix);
-    contents.nn_checkpoint = nn_checkpoint::read(opened.reader(), &arguments.path);
+    contents.nn_checkpoint = nn_checkpoint::read(opened.reader(), &path);
     if arguments.hash {
         hash::add(&opened, &mut contents.tensors)?;
     }

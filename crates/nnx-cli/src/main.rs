@@ -9,6 +9,7 @@ mod convert;
 mod diff;
 mod escape;
 mod failure;
+mod hub;
 mod inspect;
 mod json;
 mod layout;
@@ -51,6 +52,10 @@ fn run(command: &Command) -> Outcome {
         Command::Evaluate(arguments) => networks::evaluate(arguments),
         Command::Generate(arguments) => networks::generate(arguments),
         Command::Summary(arguments) => networks::summary(arguments),
+        Command::Push(arguments) => hub::push(arguments),
+        Command::Pull(arguments) => hub::pull(arguments),
+        Command::Card(arguments) => hub::card(arguments),
+        Command::Whoami(arguments) => hub::whoami(arguments),
         Command::Completions { shell } => pages::completions(*shell),
         Command::Man { command } => pages::manual(command.as_deref()),
     }

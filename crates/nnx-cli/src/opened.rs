@@ -22,7 +22,7 @@ pub(crate) struct Opened {
 
 impl Opened {
     pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
-        let reader = CheckpointReader::open(path)?;
+        let reader = CheckpointReader::open(crate::hub::local(path)?)?;
         let names_class = reader
             .globals()
             .iter()

@@ -273,6 +273,45 @@ fn wait(time: Option<Duration>) -> String {
         .unwrap_or_default()
 }
 
+impl ErrorKind {
+    /// The kind's name in `snake_case`, which stays the same from version to version: for scripts.
+    /// That of weights is the name that nnx-checkpoint gives it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::MissingFile { .. } => "missing_file",
+            Self::Config { .. } => "config",
+            Self::Weights(error) => error.kind().name(),
+            Self::Mismatch(_) => "mismatch",
+            Self::Model(_) => "model",
+            Self::UnknownOption { .. } => "unknown_option",
+            Self::UnsafePath { .. } => "unsafe_path",
+            Self::RepoId { .. } => "repo_id",
+            Self::Revision { .. } => "revision",
+            Self::RepositoryNotFound { .. } => "repository_not_found",
+            Self::RevisionNotFound { .. } => "revision_not_found",
+            Self::EntryNotFound { .. } => "entry_not_found",
+            Self::Gated { .. } => "gated",
+            Self::TokenRefused => "token_refused",
+            Self::TokenMissing => "token_missing",
+            Self::Forbidden { .. } => "forbidden",
+            Self::RateLimited { .. } => "rate_limited",
+            Self::Server { .. } => "server",
+            Self::Protocol { .. } => "protocol",
+            Self::Network { .. } => "network",
+            Self::Timeout { .. } => "timeout",
+            Self::Corrupt { .. } => "corrupt",
+            Self::NotCached { .. } => "not_cached",
+            Self::Offline { .. } => "offline",
+            Self::Conflict { .. } => "conflict",
+            Self::CommitUnknown { .. } => "commit_unknown",
+            Self::Changed { .. } => "changed",
+            Self::FeatureMissing { .. } => "feature_missing",
+            Self::Settings { .. } => "settings",
+            Self::Io { .. } => "io",
+        }
+    }
+}
+
 impl Error {
     /// The cause.
     pub fn kind(&self) -> &ErrorKind {

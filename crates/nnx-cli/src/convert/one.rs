@@ -44,6 +44,8 @@ pub(super) fn convert(
     options: &ConvertOptions,
     interrupt: &Interrupt,
 ) -> Result<Conversion, Stop> {
+    let source = crate::hub::local(source).map_err(Stop::Failed)?;
+    let source = &*source;
     let bar: RefCell<Option<(Progress, u64)>> = RefCell::new(None);
     let outcome = convert_with(source, target, options, &mut |progress| {
         let mut bar = bar.borrow_mut();

@@ -35,12 +35,15 @@ pub(super) fn load(arguments: &Model) -> Result<Loaded, Failure> {
         let path = checkpoint_of_run(arguments)?;
         let checkpoint = NNCheckpoint::from_file(&path)?;
         (path, checkpoint, None)
-    } else if arguments.model.is_dir() {
-        let (checkpoint, tokenizer) = hub_folder::read(&arguments.model)?;
-        (arguments.model.clone(), checkpoint, tokenizer)
     } else {
-        let checkpoint = NNCheckpoint::from_file(&arguments.model)?;
-        (arguments.model.clone(), checkpoint, None)
+        let path = crate::hub::local(&arguments.model)?.into_owned();
+        if path.is_dir() {
+            let (checkpoint, tokenizer) = hub_folder::read(&path)?;
+            (path, checkpoint, tokenizer)
+        } else {
+            let checkpoint = NNCheckpoint::from_file(&path)?;
+            (path, checkpoint, None)
+        }
     };
     let model = NNModel::from_checkpoint_on(&checkpoint, device);
     let model = model.map_err(|error| Failure::from(error).in_path(&path))?;

@@ -1,0 +1,120 @@
+//! The commands that speak to the Hub.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+pub(super) const PUSH_EXAMPLES: &str = "\
+Examples:
+  nnx push runs/3f…/checkpoints/best.pt owner/model --private
+  nnx push exported/ owner/model --create-pr
+  nnx push runs/3f… owner/runs --path-in-repo 3f…
+
+The token is that of the `hf` tools: HF_TOKEN, or the file that `hf auth login` wrote.
+Exit status: 0, or 2 when nothing was published.";
+
+pub(super) const PULL_EXAMPLES: &str = "\
+Examples:
+  nnx pull owner/model
+  nnx pull owner/model --to model/ --include '*.safetensors' config.json
+  nnx inspect \"$(nnx pull owner/model)\"
+
+Exit status: 0, or 2 when not all could be had.";
+
+pub(super) const CARD_EXAMPLES: &str = "\
+Examples:
+  nnx card best.pt > README.md
+  nnx card best.pt --license mit --tag robotics";
+
+#[derive(Debug, Args)]
+pub(crate) struct Push {
+    /// A folder, published as it is, or a checkpoint of NNx, published as `save_pretrained` writes it
+    pub(crate) path: PathBuf,
+    /// The repository: `owner/name`
+    pub(crate) repo: String,
+    /// Make the repository private if it has to be made
+    #[arg(long)]
+    pub(crate) private: bool,
+    /// The branch to commit to [default: main]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) branch: Option<String>,
+    /// Open a pull request instead of committing to the branch
+    #[arg(long)]
+    pub(crate) create_pr: bool,
+    /// The message of the commit
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) message: Option<String>,
+    /// Where in the repository the files go
+    #[arg(long, value_name = "PATH")]
+    pub(crate) path_in_repo: Option<String>,
+    /// Only files of these patterns: `*.safetensors`
+    #[arg(long, value_name = "PATTERN", num_args = 1..)]
+    pub(crate) include: Vec<String>,
+    /// No files of these patterns
+    #[arg(long, value_name = "PATTERN", num_args = 1..)]
+    pub(crate) exclude: Vec<String>,
+    /// Delete files of these patterns from the repository in the same commit
+    #[arg(long, value_name = "PATTERN", num_args = 1..)]
+    pub(crate) delete: Vec<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Pull {
+    /// The repository: `owner/name`
+    pub(crate) repo: String,
+    /// A branch, a tag or a commit [default: main]
+    #[arg(long, value_name = "REVISION")]
+    pub(crate) revision: Option<String>,
+    /// Put copies of the files into this folder, instead of naming the folder in the cache
+    #[arg(long, value_name = "DIR")]
+    pub(crate) to: Option<PathBuf>,
+    /// Only files of these patterns
+    #[arg(long, value_name = "PATTERN", num_args = 1..)]
+    pub(crate) include: Vec<String>,
+    /// No files of these patterns
+    #[arg(long, value_name = "PATTERN", num_args = 1..)]
+    pub(crate) exclude: Vec<String>,
+    /// Download again what is in the cache
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Use the cache alone
+    #[arg(long, conflicts_with = "force")]
+    pub(crate) offline: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Card {
+    /// A checkpoint of NNx, or a folder that `save_pretrained` wrote
+    pub(crate) model: PathBuf,
+    /// The licence, as the Hub abbreviates it: `mit`, `apache-2.0`
+    #[arg(long)]
+    pub(crate) license: Option<String>,
+    /// A tag; may be repeated
+    #[arg(long = "tag", value_name = "TAG")]
+    pub(crate) tags: Vec<String>,
+    /// A language's code; may be repeated
+    #[arg(long = "language", value_name = "CODE")]
+    pub(crate) languages: Vec<String>,
+    /// Where the source is
+    #[arg(long, value_name = "URL")]
+    pub(crate) repo_url: Option<String>,
+    /// Where the paper is
+    #[arg(long, value_name = "URL")]
+    pub(crate) paper_url: Option<String>,
+    /// Where the documentation is
+    #[arg(long, value_name = "URL")]
+    pub(crate) docs_url: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Whoami {
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,46 @@
+//! `nnx card`: the model card that publishing would write.
+
+use nnx::hub::ModelCard;
+
+use crate::arguments::hub::Card;
+use crate::failure::Failure;
+use crate::outcome::Outcome;
+
+#[cfg(feature = "net")]
+pub(super) fn run(arguments: &Card) -> Result<Outcome, Failure> {
+    use nnx::NNModel;
+    use nnx::hub::ModelHubMixin;
+
+    let path = super::local(&arguments.model)?;
+    let model = if path.is_dir() {
+        NNModel::from_pretrained(&path.display().to_string())?
+    } else {
+        let checkpoint = nnx::NNCheckpoint::from_file(&path)?;
+        NNModel::from_checkpoint(&checkpoint)
+            .map_err(|error| Failure::from(error).in_path(&path))?
+    };
+    let card = with_options(model.model_card(), arguments);
+    Ok(Outcome::success(card.to_string()))
+}
+
+#[cfg(not(feature = "net"))]
+pub(super) fn run(arguments: &Card) -> Result<Outcome, Failure> {
+    let card = with_options(ModelCard::default(), arguments);
+    Ok(Outcome::success(card.to_string()))
+}
+
+fn with_options(mut card: ModelCard, arguments: &Card) -> ModelCard {
+    for (field, given) in [
+        (&mut card.license, &arguments.license),
+        (&mut card.repo_url, &arguments.repo_url),
+        (&mut card.paper_url, &arguments.paper_url),
+        (&mut card.docs_url, &arguments.docs_url),
+    ] {
+        if given.is_some() {
+            field.clone_from(given);
+        }
+    }
+    card.tags.extend(arguments.tags.iter().cloned());
+    card.language.extend(arguments.languages.iter().cloned());
+    card
+}

@@ -1,0 +1,16 @@
+//! The Hub's errors as the command tells them.
+
+use nnx::hub::{Error, ErrorKind};
+
+use crate::failure::Failure;
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let kind = error.kind().name();
+        match error.into_kind() {
+            // It knows its place.
+            ErrorKind::Weights(error) => Self::from(error),
+            other => Self::new(kind, other.to_string()),
+        }
+    }
+}

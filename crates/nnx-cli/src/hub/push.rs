@@ -1,0 +1,102 @@
+//! `nnx push`: a folder or a model into a repository.
+
+use nnx::hub::{PushOptions, RepoId, Upload};
+use serde::Serialize;
+
+use super::transfer;
+use crate::arguments::hub::Push;
+use crate::escape::escaped;
+use crate::failure::Failure;
+use crate::json;
+use crate::outcome::Outcome;
+use crate::size;
+
+#[derive(Serialize)]
+struct Report<'a> {
+    repo: &'a str,
+    url: &'a str,
+    commit: &'a str,
+    pull_request: Option<&'a str>,
+    changed: bool,
+    uploaded: &'a [String],
+    deleted: &'a [String],
+}
+
+pub(super) fn run(arguments: &Push) -> Result<Outcome, Failure> {
+    let repo = RepoId::parse(&arguments.repo)?;
+    let mut options = PushOptions::default()
+        .create_pr(arguments.create_pr)
+        .ignore_patterns(&arguments.exclude)
+        .delete_patterns(&arguments.delete);
+    if arguments.private {
+        options = options.private(true);
+    }
+    if !arguments.include.is_empty() {
+        options = options.allow_patterns(&arguments.include);
+    }
+    options.branch.clone_from(&arguments.branch);
+    options.commit_message.clone_from(&arguments.message);
+    options.path_in_repo.clone_from(&arguments.path_in_repo);
+    let done = if arguments.path.is_dir() {
+        transfer::hub()?.upload_folder(&arguments.path, &repo, &options)?
+    } else {
+        model(arguments, options)?
+    };
+    Ok(Outcome::success(if arguments.json {
+        json::object(&report(&done))
+    } else {
+        text(&done)
+    }))
+}
+
+/// Publishes a checkpoint of NNx as `save_pretrained` writes it.
+#[cfg(feature = "net")]
+fn model(arguments: &Push, options: PushOptions) -> Result<Upload, Failure> {
+    use nnx::hub::ModelHubMixin;
+
+    let checkpoint = nnx::NNCheckpoint::from_file(&arguments.path)?;
+    let model = nnx::NNModel::from_checkpoint(&checkpoint)
+        .map_err(|error| Failure::from(error).in_path(&arguments.path))?;
+    let options = options.hub(transfer::hub()?);
+    Ok(model.push_to_hub_with(&arguments.repo, &options)?)
+}
+
+#[cfg(not(feature = "net"))]
+fn model(_: &Push, _: PushOptions) -> Result<Upload, Failure> {
+    Err(Failure::new(
+        "unsupported",
+        "publishing a checkpoint needs networks: install the command with the feature `net`, or \
+         give the folder that `save_pretrained` wrote",
+    ))
+}
+
+fn report(done: &Upload) -> Report<'_> {
+    Report {
+        repo: &done.repo,
+        url: done.url(),
+        commit: &done.commit,
+        pull_request: done.pull_request_url.as_deref(),
+        changed: done.changed,
+        uploaded: &done.uploaded,
+        deleted: &done.deleted,
+    }
+}
+
+fn text(done: &Upload) -> String {
+    let url = escaped(done.url());
+    if !done.changed {
+        return format!(
+            "{}: nothing changed, no commit was made\n",
+            escaped(&done.repo)
+        );
+    }
+    let deleted = match done.deleted.len() {
+        0 => String::new(),
+        count => format!(", deleted {count}"),
+    };
+    format!(
+        "{}: uploaded {}{deleted}\n{url}\n",
+        escaped(&done.repo),
+        size::count(done.uploaded.len(), "file"),
+    )
+}

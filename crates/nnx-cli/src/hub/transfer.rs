@@ -1,0 +1,59 @@
+//! A client that shows its transfers.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use nnx::hub::{Direction, Event, Hub, Progress as Told};
+
+use crate::failure::Failure;
+use crate::progress::{Progress, Unit};
+
+/// A client with the settings of the `hf` tools, and a bar for what takes its time.
+pub(super) fn hub() -> Result<Hub, Failure> {
+    Ok(Hub::from_env()?.progress(bar()))
+}
+
+/// The bar.
+fn bar() -> Arc<dyn Told> {
+    let state: Mutex<Option<Bar>> = Mutex::new(None);
+    Arc::new(move |event: &Event<'_>| {
+        let Ok(mut state) = state.lock() else {
+            return;
+        };
+        match event {
+            Event::Planned {
+                direction, bytes, ..
+            } => {
+                let what = match direction {
+                    Direction::Down => "downloading",
+                    Direction::Up => "uploading",
+                };
+                *state = Some(Bar {
+                    progress: Progress::of(*bytes, Unit::Bytes, what),
+                    done: HashMap::new(),
+                });
+            }
+            Event::Advanced { file, done, .. } => {
+                if let Some(bar) = state.as_mut() {
+                    bar.advance(file, *done);
+                }
+            }
+            _ => {}
+        }
+    })
+}
+
+struct Bar {
+    progress: Progress,
+    /// How much of each file was transferred.
+    done: HashMap<String, u64>,
+}
+
+impl Bar {
+    fn advance(&mut self, file: &str, done: u64) {
+        let before = self.done.entry(file.to_owned()).or_default();
+        // A transfer that starts over goes back, the bar does not.
+        self.progress.advance(done.saturating_sub(*before));
+        *before = (*before).max(done);
+    }
+}

@@ -1,0 +1,150 @@
+//! `hf://owner/name[@revision][/file]`: a path that lies on the Hub.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use crate::failure::Failure;
+
+/// What such a path begins with.
+const SCHEME: &str = "hf://";
+
+/// The path on this machine: a file or a folder on the Hub is downloaded into the cache first, one
+/// on the disk stays as it is.
+///
+/// # Errors
+/// When it is no path of the Hub's, or what it names cannot be had.
+pub(crate) fn local(path: &Path) -> Result<Cow<'_, Path>, Failure> {
+    match path.to_str().and_then(|path| path.strip_prefix(SCHEME)) {
+        None => Ok(Cow::Borrowed(path)),
+        Some(place) => remote::download(place).map(Cow::Owned),
+    }
+}
+
+/// A file that has the header of a safetensors file on the Hub and stands in for it, as long as no
+/// tensor's bytes are asked for; none for any other path.
+///
+/// # Errors
+/// As for [`local`].
+pub(crate) fn local_header(path: &Path) -> Result<Option<tempfile::NamedTempFile>, Failure> {
+    match path.to_str().and_then(|path| path.strip_prefix(SCHEME)) {
+        Some(place) if place.ends_with(".safetensors") => remote::header(place).map(Some),
+        _ => Ok(None),
+    }
+}
+
+#[cfg(feature = "hub")]
+mod remote {
+    use std::io::Write;
+    use std::path::PathBuf;
+
+    use nnx::hub::{Hub, RepoId, SnapshotOptions};
+    use tempfile::NamedTempFile;
+
+    use super::SCHEME;
+    use crate::failure::Failure;
+    use crate::hub::transfer;
+
+    /// The parts of a path on the Hub.
+    #[derive(Debug, PartialEq)]
+    pub(super) struct Place {
+        pub(super) repo: RepoId,
+        pub(super) revision: Option<String>,
+        pub(super) file: Option<String>,
+    }
+
+    pub(super) fn download(place: &str) -> Result<PathBuf, Failure> {
+        let place = Place::parse(place)?;
+        let mut options = SnapshotOptions::default();
+        options.revision.clone_from(&place.revision);
+        let hub = transfer::hub()?;
+        Ok(match &place.file {
+            Some(file) => hub.download(&place.repo, file, &options)?,
+            None => hub.snapshot(&place.repo, &options)?,
+        })
+    }
+
+    pub(super) fn header(place: &str) -> Result<NamedTempFile, Failure> {
+        let place = Place::parse(place)?;
+        let revision = place.revision.as_deref().unwrap_or("main");
+        let file = place.file.as_deref().unwrap_or_default();
+        let remote = Hub::from_env()?.open(&place.repo, revision, file)?;
+        let header = remote.safetensors_header()?;
+        // The rest of the file is a hole, of which nothing is read.
+        let write = || -> std::io::Result<NamedTempFile> {
+            let mut file = NamedTempFile::new()?;
+            file.write_all(&header)?;
+            file.as_file().set_len(remote.entry().size)?;
+            Ok(file)
+        };
+        write().map_err(|error| Failure::new("io", error.to_string()))
+    }
+
+    impl Place {
+        pub(super) fn parse(text: &str) -> Result<Self, Failure> {
+            let malformed = || {
+                Failure::usage(&format!(
+                    "a path on the Hub is `hf://owner/name[@revision][/file]`, got `{SCHEME}{text}`"
+                ))
+            };
+            let (owner, rest) = text.split_once('/').ok_or_else(malformed)?;
+            let (name, file) = match rest.split_once('/') {
+                Some((name, file)) => (name, Some(file.to_owned()).filter(|file| !file.is_empty())),
+                None => (rest, None),
+            };
+            let (name, revision) = match name.split_once('@') {
+                // A pull request's revision has slashes of its own.
+                Some((name, revision)) => (name, Some(revision.replace("%2F", "/"))),
+                None => (name, None),
+            };
+            if revision.as_deref() == Some("") {
+                return Err(malformed());
+            }
+            Ok(Self {
+                repo: RepoId::parse(&format!("{owner}/{name}"))?,
+                revision,
+                file,
+            })
+        }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn the_parts_of_a_path() {
+            let check = |text: &str, repo: &str, revision: Option<&str>, file: Option<&str>| {
+                let place = Place::parse(text).expect(text);
+                assert_eq!(place.repo.as_str(), repo, "{text}");
+                assert_eq!(place.revision.as_deref(), revision, "{text}");
+                assert_eq!(place.file.as_deref(), file, "{text}");
+            };
+            check("a/b", "a/b", None, None);
+            check("a/b/", "a/b", None, None);
+            check("a/b/c/d.pt", "a/b", None, Some("c/d.pt"));
+            check("a/b@v1/c", "a/b", Some("v1"), Some("c"));
+            check("a/b@refs%2Fpr%2F1/c", "a/b", Some("refs/pr/1"), Some("c"));
+            for wrong in ["", "a", "a/", "/b", "a/b@/c", "a b/c"] {
+                assert!(Place::parse(wrong).is_err(), "{wrong}");
+            }
+        }
+    }
+}
+
+#[cfg(not(feature = "hub"))]
+mod remote {
+    use std::path::PathBuf;
+
+    use tempfile::NamedTempFile;
+
+    use super::SCHEME;
+    use crate::failure::Failure;
+
+    pub(super) fn download(place: &str) -> Result<PathBuf, Failure> {
+        Err(super::super::needs_hub(&format!("`{SCHEME}{place}`")))
+    }
+
+    pub(super) fn header(place: &str) -> Result<NamedTempFile, Failure> {
+        Err(super::super::needs_hub(&format!("`{SCHEME}{place}`")))
+    }
+}
