@@ -10,6 +10,7 @@
 
 mod cases;
 mod golden;
+mod hub;
 mod kill;
 #[cfg(feature = "net")]
 mod networks;

@@ -1,0 +1,169 @@
+//! The commands that speak to the Hub, against one on the loopback interface.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use nnx_hub_server::{HubServer, WRITE_TOKEN};
+
+const REPO: &str = "acme/model";
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures")
+}
+
+/// A Hub, and a user's folders.
+struct Desk {
+    hub: HubServer,
+    home: tempfile::TempDir,
+}
+
+impl Desk {
+    fn new() -> Self {
+        Self {
+            hub: HubServer::start().expect("a free port"),
+            home: tempfile::tempdir().expect("a temporary folder"),
+        }
+    }
+
+    fn run(&self, words: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_nnx"))
+            .args(words)
+            .current_dir(self.home.path())
+            .env("HF_ENDPOINT", self.hub.endpoint())
+            .env("HF_HOME", self.home.path().join("hf"))
+            .env("HF_TOKEN", WRITE_TOKEN)
+            .env_remove("HF_HUB_CACHE")
+            .env_remove("HF_HUB_OFFLINE")
+            .output()
+            .expect("the command runs")
+    }
+
+    #[track_caller]
+    fn succeed(&self, words: &[&str]) -> String {
+        let output = self.run(words);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{words:?}: {stderr}");
+        String::from_utf8(output.stdout).expect("UTF-8")
+    }
+
+    #[track_caller]
+    fn fail(&self, words: &[&str], part: &str) {
+        let output = self.run(words);
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(stderr.contains(part), "{words:?}: {stderr}");
+        assert_eq!(stderr.lines().count(), 1, "{stderr}");
+        assert!(!stderr.contains(WRITE_TOKEN), "{stderr}");
+    }
+}
+
+fn checkpoint() -> String {
+    let path = fixtures().join("nnx-0.4.1/checkpoints/ff_relu.pt");
+    assert!(path.exists(), "{}", path.display());
+    path.display().to_string()
+}
+
+#[test]
+fn a_checkpoint_is_published_and_fetched() {
+    let desk = Desk::new();
+    let path = checkpoint();
+    let said = desk.succeed(&["push", &path, REPO]);
+    assert!(said.contains("uploaded 3 files"), "{said}");
+    let files: Vec<String> = desk.hub.files(REPO, "main").into_keys().collect();
+    for name in ["README.md", "config.json", "model.safetensors"] {
+        assert!(files.iter().any(|file| file == name), "{files:?}");
+    }
+    let again = desk.succeed(&["push", &path, REPO]);
+    assert!(again.contains("nothing changed"), "{again}");
+
+    let folder = desk.succeed(&["pull", REPO]);
+    let card = fs::read_to_string(Path::new(folder.trim()).join("README.md")).expect("a card");
+    assert_eq!(desk.succeed(&["card", &path]), card);
+    let copy = desk.home.path().join("copy");
+    let target = copy.display().to_string();
+    desk.succeed(&["pull", REPO, "--to", &target, "--include", "*.safetensors"]);
+    assert!(copy.join("model.safetensors").is_file());
+
+    // The weights are those of the checkpoint.
+    let remote = format!("hf://{REPO}/model.safetensors");
+    let diff = desk.succeed(&["diff", &path, &remote]);
+    assert!(diff.contains("same"), "{diff}");
+    let summary = desk.succeed(&["summary", &format!("hf://{REPO}")]);
+    assert_eq!(summary, desk.succeed(&["summary", folder.trim()]));
+}
+
+#[test]
+fn a_header_is_read_without_the_file() {
+    let desk = Desk::new();
+    let values = 1 << 18;
+    let header = format!(
+        "{{\"w\":{{\"dtype\":\"F32\",\"shape\":[{values}],\"data_offsets\":[0,{}]}}}}",
+        values * 4
+    );
+    let mut file = (header.len() as u64).to_le_bytes().to_vec();
+    file.extend_from_slice(header.as_bytes());
+    file.resize(file.len() + values * 4, 7);
+    desk.hub.seed(REPO, &[("model.safetensors", &file)]);
+    let said = desk.succeed(&["inspect", &format!("hf://{REPO}/model.safetensors")]);
+    assert!(said.contains("[262144]"), "{said}");
+    assert!(!desk.home.path().join("hf/hub").exists(), "a download");
+    let ranges = desk.hub.seen().into_iter();
+    let ranges: Vec<String> = ranges.filter_map(|seen| seen.range).collect();
+    // The Hub leads to where the file lies, which is asked for the same part.
+    assert!(!ranges.is_empty());
+    assert!(
+        ranges.iter().all(|range| range == "bytes=0-65535"),
+        "{ranges:?}"
+    );
+
+    // The hashes need the bytes.
+    let said = desk.succeed(&[
+        "inspect",
+        "--hash",
+        &format!("hf://{REPO}/model.safetensors"),
+    ]);
+    assert!(said.contains("w"), "{said}");
+    assert!(desk.home.path().join("hf/hub").exists());
+}
+
+#[test]
+fn a_folder_is_published_as_a_pull_request() {
+    let desk = Desk::new();
+    desk.hub.seed(REPO, &[("README.md", b"old")]);
+    let folder = desk.home.path().join("folder");
+    fs::create_dir(&folder).expect("a new folder");
+    fs::write(folder.join("notes.txt"), "new").expect("a new file");
+    fs::write(folder.join("left.out"), "out").expect("a new file");
+    let said = desk.succeed(&[
+        "push",
+        "folder",
+        REPO,
+        "--create-pr",
+        "--exclude",
+        "*.out",
+        "--json",
+    ]);
+    assert!(
+        said.contains("\"notes.txt\"") && !said.contains("left.out"),
+        "{said}"
+    );
+    assert_eq!(desk.hub.pull_requests(REPO), 1);
+    assert!(!desk.hub.files(REPO, "main").contains_key("notes.txt"));
+}
+
+#[test]
+fn refusals_say_what_to_do() {
+    let desk = Desk::new();
+    assert!(desk.succeed(&["whoami"]).contains("acme"));
+    desk.fail(&["pull", "acme/absent"], "acme/absent");
+    desk.fail(&["pull", "not a repo/x/y"], "not a repo/x/y");
+    desk.fail(&["inspect", "hf://acme"], "hf://owner/name");
+    desk.hub.seed(REPO, &[("a.txt", b"a")]);
+    desk.fail(
+        &["inspect", &format!("hf://{REPO}/b.safetensors")],
+        "b.safetensors",
+    );
+    desk.fail(&["pull", REPO, "--revision", "absent"], "absent");
+    desk.fail(&["push", "nowhere", REPO], "nowhere");
+}
