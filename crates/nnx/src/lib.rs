@@ -8,7 +8,7 @@
 //! | [`params`] | – | | typed configurations, their states, the run id |
 //! | `net` | `net` | yes | the networks on candle, `NNModel` |
 //! | `net` | `generate` | no | `GenerativeNNModel`, with the tokenizer |
-//! | `hub` | `hub` | no | models in folders and on the Hub: `ModelHubMixin` |
+//! | `hub` | `hub` | yes | models in folders and on the Hub: `ModelHubMixin` |
 //! | `run` | `run` | yes | runs on disk: history, checkpoints, training state |
 //!
 //! `cuda` and `metal` let candle compute on a card, where their toolkits are installed.
