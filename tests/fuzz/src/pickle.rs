@@ -1,7 +1,7 @@
 //! Pickles, read and written.
 
 use nnx_checkpoint::Result;
-use nnx_checkpoint::pickle::{Graph, read, write};
+use nnx_checkpoint::pickle::{Graph, Part, read, read_or_part, write};
 
 use crate::body::limits;
 use crate::same;
@@ -16,6 +16,7 @@ const NEWEST: u8 = 5;
 /// When it does not.
 pub fn pickle(data: &[u8]) {
     let Ok((graph, consumed)) = read(data, &limits()) else {
+        refused(data);
         return;
     };
     assert!(
@@ -57,6 +58,26 @@ pub fn pickle(data: &[u8]) {
     round_trip(graph.clone(), protocol.max(1)).ok();
     if protocol != NEWEST {
         round_trip(graph, NEWEST).ok();
+    }
+}
+
+/// What is followed behind an opcode that is refused stays within the bytes, and can be walked.
+fn refused(data: &[u8]) {
+    let Part {
+        graph,
+        outcome,
+        consumed,
+        ..
+    } = read_or_part(data, &limits());
+    assert!(outcome.is_err(), "`read` refuses it");
+    assert!(graph.len() <= 2 * data.len());
+    if let Some(consumed) = consumed {
+        let own = data.get(..consumed).expect("no more than there is");
+        assert_eq!(own.last(), Some(&b'.'), "a pickle ends with `STOP`");
+    }
+    for id in graph.ids() {
+        assert!(!graph.describe(id).contains('\n'));
+        graph.each_member(id, |member| drop(graph.describe(member)));
     }
 }
 
