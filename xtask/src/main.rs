@@ -9,6 +9,7 @@
 mod arguments;
 mod bench;
 mod boundary;
+mod charts;
 mod ci;
 mod convert;
 mod fuzz;
@@ -40,6 +41,11 @@ const TASKS: &[(&str, Task, &str)] = &[
         "boundary",
         boundary::run,
         "check what the crates may depend on, name and contain",
+    ),
+    (
+        "charts",
+        charts::run,
+        "charts of runs in a browser, by hand [DIR] [--python PATH] [--browser PATH]",
     ),
     (
         "ci",

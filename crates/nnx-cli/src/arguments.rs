@@ -2,6 +2,7 @@
 
 pub(crate) mod hub;
 pub(crate) mod networks;
+pub(crate) mod runs;
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -149,6 +150,11 @@ pub(crate) enum Command {
     Card(hub::Card),
     /// Tell whose token is used
     Whoami(hub::Whoami),
+    /// Look into the runs of a training
+    ///
+    /// Lists, shows, draws, compares and checks the runs in the folder `runs`, whether Python or Rust
+    /// trained them.
+    Runs(runs::Runs),
     /// Print a shell's completion script
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions {

@@ -9,6 +9,7 @@ mod convert;
 mod diff;
 mod escape;
 mod failure;
+mod flat;
 mod hub;
 mod inspect;
 mod json;
@@ -21,6 +22,7 @@ mod parallel;
 mod path;
 mod progress;
 mod python;
+mod runs;
 mod scan;
 mod size;
 mod table;
@@ -56,6 +58,7 @@ fn run(command: &Command) -> Outcome {
         Command::Pull(arguments) => hub::pull(arguments),
         Command::Card(arguments) => hub::card(arguments),
         Command::Whoami(arguments) => hub::whoami(arguments),
+        Command::Runs(arguments) => runs::run(&arguments.command),
         Command::Completions { shell } => pages::completions(*shell),
         Command::Man { command } => pages::manual(command.as_deref()),
     }

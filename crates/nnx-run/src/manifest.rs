@@ -14,6 +14,8 @@ use crate::training_state::Counters;
 
 /// What a manifest says that it is.
 const FORMAT: &str = "nnx.resume-point/1";
+/// What the name of a manifest adds to that of its checkpoint.
+pub(crate) const MANIFEST_SUFFIX: &str = ".manifest.json";
 
 /// What one save of a checkpoint consists of: the files and their sha-256 digests, the ordinal of
 /// the save, and where the training stood.
@@ -176,7 +178,7 @@ impl Manifest {
 
 /// The manifest that counts.
 pub(crate) fn live(checkpoint: &Path) -> PathBuf {
-    with_suffix(checkpoint, ".manifest.json")
+    with_suffix(checkpoint, MANIFEST_SUFFIX)
 }
 
 /// The next manifest, written before its checkpoint is put into place: when the writer stops between

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::layout::RunFolder;
 use crate::lock::is_absence;
-use crate::manifest::with_suffix;
+use crate::manifest::{MANIFEST_SUFFIX, with_suffix};
 use crate::stage::digest_of;
 use crate::tag::CheckpointTag;
 
@@ -80,6 +80,20 @@ impl CheckpointStore {
         let mut tags: Vec<_> = names(&folder)?
             .iter()
             .filter_map(|name| CheckpointTag::of_file(name))
+            .collect();
+        tags.sort_unstable();
+        Ok(tags)
+    }
+
+    /// The tags that a manifest tells of, in order, whether their checkpoints are there or not.
+    ///
+    /// # Errors
+    /// When the folder cannot be read.
+    pub fn manifest_tags(&self) -> Result<Vec<CheckpointTag>> {
+        let names = names(&self.folder.checkpoints())?;
+        let mut tags: Vec<_> = names
+            .iter()
+            .filter_map(|name| CheckpointTag::of_file(name.strip_suffix(MANIFEST_SUFFIX)?))
             .collect();
         tags.sort_unstable();
         Ok(tags)

@@ -13,7 +13,7 @@ pub(super) fn run(arguments: &Card) -> Result<Outcome, Failure> {
 
     let path = super::local(&arguments.model)?;
     let model = if path.is_dir() {
-        NNModel::from_pretrained(&path.display().to_string())?
+        NNModel::from_pretrained(path.display().to_string())?
     } else {
         let checkpoint = nnx::NNCheckpoint::from_file(&path)?;
         NNModel::from_checkpoint(&checkpoint)

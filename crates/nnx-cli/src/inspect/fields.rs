@@ -1,8 +1,9 @@
 //! A configuration as lines of a table.
 
-use nnx::params::{Value, python_text};
+use nnx::params::Value;
 
 use super::nn_checkpoint::Configuration;
+use crate::flat;
 use crate::table::{Side, Table};
 
 /// Every value with the path of keys that leads to it.
@@ -33,15 +34,8 @@ pub(super) fn table(configuration: &Configuration) -> Table {
     table
 }
 
-/// Mappings are opened, everything else is shown as Python shows it. The nesting is bounded, for
-/// the reader bounds it.
 fn add(table: &mut Table, path: &str, value: &Value) {
-    match value {
-        Value::Map(state) if !state.is_empty() => {
-            for (key, value) in state.iter() {
-                add(table, &format!("{path}.{key}"), value);
-            }
-        }
-        value => table.push([path.to_owned(), python_text::repr(value)]),
+    for (path, text) in flat::fields(path, value) {
+        table.push([path, text]);
     }
 }

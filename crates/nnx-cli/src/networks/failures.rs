@@ -1,4 +1,4 @@
-//! What networks and runs refuse, as failures of a command.
+//! What networks refuse, as failures of a command.
 
 use nnx::net::{Error, ErrorKind};
 
@@ -16,22 +16,6 @@ impl From<Error> for Failure {
             _ => "unsupported",
         };
         Self::new(kind, what)
-    }
-}
-
-#[cfg(feature = "run")]
-impl From<nnx::run::Error> for Failure {
-    fn from(error: nnx::run::Error) -> Self {
-        let kind = error.kind().name();
-        let path = error.path().map(ToOwned::to_owned);
-        let failure = match error.into_kind() {
-            nnx::run::ErrorKind::Checkpoint(error) => error.into(),
-            other => Self::new(kind, other.to_string()),
-        };
-        match path {
-            Some(path) => failure.in_path(&path),
-            None => failure,
-        }
     }
 }
 

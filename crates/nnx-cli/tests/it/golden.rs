@@ -28,11 +28,24 @@ fn the_command_prints_what_the_golden_files_say() {
 
 /// Whether the build has the feature that a file's command needs.
 fn is_of_this_build(file: &Path) -> bool {
-    const NET: [&str; 4] = ["predict", "evaluate", "generate", "summary"];
     let name = file.file_name().unwrap_or_default().to_string_lossy();
-    let of_net = NET.iter().any(|command| name.starts_with(command));
-    let of_runs = name.starts_with("run_");
-    (cfg!(feature = "net") || !(of_net || of_runs)) && (cfg!(feature = "run") || !of_runs)
+    let begins = |commands: &[&str]| commands.iter().any(|command| name.starts_with(command));
+    let is_missing = [
+        (
+            cfg!(feature = "net"),
+            begins(&["predict", "evaluate", "generate", "summary", "run_", "card"]),
+        ),
+        (cfg!(feature = "run"), begins(&["run_"])),
+        // `runs_` is what `nnx runs` prints, charts included.
+        (cfg!(feature = "png"), begins(&["runs_"])),
+        (
+            cfg!(feature = "hub"),
+            begins(&["push", "pull", "card", "inspect_hub"]),
+        ),
+    ];
+    is_missing
+        .iter()
+        .all(|(is_built, is_needed)| *is_built || !is_needed)
 }
 
 /// What is wrong with a golden file.

@@ -9,7 +9,9 @@
 )]
 
 mod cases;
+mod charts;
 mod golden;
+#[cfg(all(feature = "hub", feature = "net"))]
 mod hub;
 mod kill;
 #[cfg(feature = "net")]
@@ -17,3 +19,4 @@ mod networks;
 mod sidecars;
 #[cfg(not(feature = "net"))]
 mod without_networks;
+mod without_runs;

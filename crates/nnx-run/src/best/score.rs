@@ -15,6 +15,14 @@ pub struct BestMetric {
     pub epoch: f64,
 }
 
+impl BestMetric {
+    /// The metric of a record, as that of a checkpoint: the first finite one of the validation's
+    /// error and loss and the training's; none where there is no such.
+    pub fn of(idp: &NNIterationDataPoint) -> Option<Self> {
+        metric(idp)
+    }
+}
+
 /// The score of a checkpoint: infinite where it has no finite metric.
 pub(super) fn of(checkpoint: &NNCheckpoint) -> f64 {
     metric(&checkpoint.idp).map_or(f64::INFINITY, |metric| metric.value)

@@ -64,6 +64,37 @@ impl NNRun {
         Self::read(&folder, Records::Read, committed)
     }
 
+    /// Reads a run as [`load`](Self::load) does and checks that nothing of its history is lost: where
+    /// the checkpoint `last` commits the history, this reaches the epoch of that checkpoint.
+    ///
+    /// The checkpoints are checked by [`CheckpointStore::verify`], the id by whoever knows it.
+    ///
+    /// # Errors
+    /// As for [`load`](Self::load); [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) when the
+    /// history ends too early.
+    pub fn verify(id: &str, root: impl AsRef<Path>) -> Result<Self> {
+        let root = root.as_ref();
+        let run = Self::load(id, root)?;
+        let folder = RunFolder::new(id, root)?;
+        let Some(committed) = committed_epoch(&folder, root)? else {
+            return Ok(run);
+        };
+        let epochs = run.idps.iter().map(|idp| idp.epoch_idx().as_f64());
+        let last = epochs.fold(-1.0, f64::max);
+        if last < committed {
+            let found = match last < 0.0 {
+                true => "none".to_owned(),
+                false => format!("epoch {last} as its last one"),
+            };
+            return Err(Error::malformed(format!(
+                "expected a history up to epoch {committed}, which the checkpoint `last` says was \
+                 finished, found {found}"
+            ))
+            .in_path(&folder.path));
+        }
+        Ok(run)
+    }
+
     /// Every run, in the order of their ids; none where the folder of runs is not there.
     ///
     /// # Errors
@@ -72,6 +103,15 @@ impl NNRun {
         let root = root.as_ref();
         let ids = run_ids(root)?;
         ids.iter().map(|id| Self::load(id, root)).collect()
+    }
+
+    /// The names of the folders that hold a run, in order; none where the folder of runs is not
+    /// there. Such a name is the run's id, unless somebody renamed the folder.
+    ///
+    /// # Errors
+    /// When the folder of runs cannot be read.
+    pub fn ids(root: impl AsRef<Path>) -> Result<Vec<String>> {
+        run_ids(root.as_ref())
     }
 
     pub(crate) fn read(

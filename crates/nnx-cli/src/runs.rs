@@ -1,0 +1,51 @@
+//! `nnx runs`: the runs of NNx on disk.
+
+#[cfg(feature = "run")]
+mod best;
+#[cfg(feature = "run")]
+mod chart;
+#[cfg(feature = "run")]
+mod compare;
+#[cfg(feature = "run")]
+mod found;
+#[cfg(feature = "run")]
+mod list;
+#[cfg(feature = "run")]
+mod metrics;
+#[cfg(feature = "run")]
+mod plot;
+#[cfg(feature = "run")]
+mod show;
+#[cfg(feature = "run")]
+mod time;
+#[cfg(feature = "run")]
+mod verify;
+
+use crate::arguments::runs::RunsCommand;
+use crate::failure::Failure;
+use crate::outcome::Outcome;
+
+pub(crate) fn run(command: &RunsCommand) -> Outcome {
+    outcome(command).unwrap_or_else(|failure| Outcome::failure(&failure, command.place().json))
+}
+
+#[cfg(feature = "run")]
+fn outcome(command: &RunsCommand) -> Result<Outcome, Failure> {
+    match command {
+        RunsCommand::List(arguments) => list::run(&arguments.place),
+        RunsCommand::Show(arguments) => show::run(arguments),
+        RunsCommand::Plot(arguments) => plot::run(arguments),
+        RunsCommand::Compare(arguments) => compare::run(arguments),
+        RunsCommand::Verify(arguments) => verify::run(arguments),
+        RunsCommand::Best(arguments) => best::run(&arguments.place),
+    }
+}
+
+#[cfg(not(feature = "run"))]
+fn outcome(_command: &RunsCommand) -> Result<Outcome, Failure> {
+    Err(Failure::new(
+        "unsupported",
+        "`nnx runs` needs the runs on disk: install the command with its default features, or with \
+         the feature `run`",
+    ))
+}

@@ -1,0 +1,45 @@
+//! `nnx runs best`: the id of the best run.
+
+use nnx::run::{NNRun, RunSummary};
+use serde::Serialize;
+
+use super::found;
+use super::metrics::BestPart;
+use crate::arguments::runs::Place;
+use crate::failure::Failure;
+use crate::json;
+use crate::outcome::Outcome;
+
+#[derive(Debug, Serialize)]
+struct Best {
+    root: String,
+    id: String,
+    net: String,
+    best: Option<BestPart>,
+}
+
+pub(super) fn run(place: &Place) -> Result<Outcome, Failure> {
+    let root = &place.root;
+    let ids = found::ids(root)?;
+    let pointer = root.join("runs").join("best");
+    let Some(id) = NNRun::best_id(root)? else {
+        let what = "the folder of runs points to no best run; a save of a run with a checkpoint `best` makes the \
+                    pointer";
+        return Err(Failure::new("no_best_run", what).in_path(&pointer));
+    };
+    if !ids.contains(&id) {
+        let what = format!("the best run is said to be `{id}`, which is not there");
+        return Err(Failure::new("no_best_run", what).in_path(&pointer));
+    }
+    let summary = RunSummary::of(&NNRun::load(&id, root)?, &id, root)?;
+    let text = match place.json {
+        true => json::object(&Best {
+            root: found::root_text(root),
+            id,
+            net: summary.net,
+            best: summary.best.as_ref().map(BestPart::of),
+        }),
+        false => format!("{id}\n"),
+    };
+    Ok(Outcome::success(text))
+}

@@ -1,0 +1,313 @@
+//! Scales of an axis, and their ticks.
+
+/// Values that differ by a smaller share of their size are one value to a chart.
+const LEAST_SHARE: f64 = 1e-9;
+/// What part of a step a tick may lie beyond the end of its axis.
+const SLACK: f64 = 1e-6;
+/// What is nearer to 0 is 0 to a chart: floats have no digits left to count by there.
+const SMALLEST: f64 = 1e-290;
+/// Decimals beyond which, and values from which on, ticks are powers of ten.
+const MOST_DECIMALS: i32 = 6;
+const PLAIN_BELOW: f64 = 1e6;
+
+/// A place on an axis with its label.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Tick {
+    pub(super) value: f64,
+    pub(super) label: String,
+}
+
+/// What part of the axis a value is at.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Scale {
+    low: f64,
+    high: f64,
+    log: bool,
+    pub(super) ticks: Vec<Tick>,
+}
+
+impl Scale {
+    /// A scale for epochs: whole numbers, from the first to the last one.
+    pub(super) fn epochs(first: i64, last: i64, most_ticks: usize) -> Self {
+        let (first, last) = (first as f64, last as f64);
+        if first == last {
+            return Self {
+                low: first - 1.0,
+                high: first + 1.0,
+                log: false,
+                ticks: vec![tick(first, 1.0)],
+            };
+        }
+        let step = nice_step(last - first, most_ticks).max(1.0);
+        Self {
+            low: first,
+            high: last,
+            log: false,
+            ticks: multiples(first, last, step),
+        }
+    }
+
+    /// A scale for values; it ends at ticks.
+    pub(super) fn linear(low: f64, high: f64, most_ticks: usize) -> Self {
+        let (mut low, mut high) = (low.min(high), low.max(high));
+        // Near 0 the size of a value matters as much as its changes.
+        if low > 0.0 && low < high * 0.3 {
+            low = 0.0;
+        }
+        let size = low.abs().max(high.abs());
+        if size < SMALLEST {
+            (low, high) = (0.0, 1.0);
+        } else if half_span(low, high) * 2.0 <= size * LEAST_SHARE {
+            low = (low - size / 2.0).max(f64::MIN / 2.0);
+            high = (high + size / 2.0).min(f64::MAX);
+        }
+        let step = nice_step(half_span(low, high) * 2.0, most_ticks);
+        let floor = (low / step + SLACK).floor() * step;
+        let ceil = (high / step - SLACK).ceil() * step;
+        if floor.is_finite() && ceil.is_finite() && floor < ceil {
+            (low, high) = (floor.min(low), ceil.max(high));
+        }
+        Self {
+            low,
+            high,
+            log: false,
+            ticks: multiples(low, high, step),
+        }
+    }
+
+    /// A logarithmic scale for values above 0.
+    pub(super) fn log(low: f64, high: f64, most_ticks: usize) -> Self {
+        let (low, high) = (low.min(high), low.max(high));
+        let (first, last) = (low.log10(), high.log10());
+        if last - first <= LEAST_SHARE {
+            let half = low / 2.0;
+            let low = if half > 0.0 { half } else { low };
+            let high = high.min(f64::MAX / 2.0) * 2.0;
+            return Self::log_between(low, high, most_ticks);
+        }
+        let margin = (last - first) * 0.04;
+        let (wide_low, wide_high) = (
+            10_f64.powf(first - margin).min(low),
+            10_f64.powf(last + margin).max(high),
+        );
+        let low = if wide_low > 0.0 { wide_low } else { low };
+        let high = if wide_high.is_finite() {
+            wide_high
+        } else {
+            high
+        };
+        Self::log_between(low, high, most_ticks)
+    }
+
+    fn log_between(low: f64, high: f64, most_ticks: usize) -> Self {
+        let within = |value: &f64| (low..=high).contains(value);
+        let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
+        let of = |digits: &[u32], stride: usize| -> Vec<f64> {
+            let decades = (first..=last).step_by(stride);
+            let values = decades.flat_map(|exponent| {
+                let values = digits.iter();
+                values.map(move |digit| format!("{digit}e{exponent}").parse().unwrap_or(f64::NAN))
+            });
+            values.filter(within).collect()
+        };
+        let decades = of(&[1], 1).len();
+        let stride = decades.div_ceil(most_ticks.max(1)).max(1);
+        let mut values = match decades {
+            // A decade or less: more than its ends.
+            0..=2 => [&[1, 2, 3, 4, 5, 6, 7, 8, 9][..], &[1, 2, 3, 5], &[1, 3]]
+                .into_iter()
+                .map(|digits| of(digits, 1))
+                .find(|values| values.len() <= most_ticks)
+                .unwrap_or_default(),
+            _ => of(&[1], stride),
+        };
+        if values.len() < 3 {
+            let step = nice_step(half_span(low, high) * 2.0, most_ticks);
+            let evenly = multiples(low, high, step);
+            if evenly.len() > values.len() {
+                return Self {
+                    low,
+                    high,
+                    log: true,
+                    ticks: evenly.into_iter().filter(|tick| tick.value > 0.0).collect(),
+                };
+            }
+        }
+        values.dedup();
+        let ticks = values.into_iter().map(|value| tick(value, value));
+        Self {
+            low,
+            high,
+            log: true,
+            ticks: ticks.collect(),
+        }
+    }
+
+    /// Where the value stands: 0 at the axis' beginning, 1 at its end.
+    pub(super) fn share(&self, value: f64) -> f64 {
+        let (low, high, value) = match self.log {
+            true => (self.low.log10(), self.high.log10(), value.log10()),
+            false => (self.low, self.high, value),
+        };
+        // Halves, for the whole span may be more than a float holds.
+        (value / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0)
+    }
+}
+
+fn half_span(low: f64, high: f64) -> f64 {
+    high / 2.0 - low / 2.0
+}
+
+/// The smallest of 1, 2 and 5 times a power of ten with which so many ticks suffice.
+fn nice_step(span: f64, most_ticks: usize) -> f64 {
+    let least = if span.is_finite() { span } else { f64::MAX } / most_ticks.max(1) as f64;
+    let least = least.max(f64::MIN_POSITIVE);
+    let exponent = least.log10().floor() as i32;
+    let candidates = [(1, 0), (2, 0), (5, 0), (1, 1)].map(|(digit, more)| {
+        // Parsed, for a power of ten that is computed is not the nearest float.
+        format!("{digit}e{}", exponent.saturating_add(more))
+            .parse()
+            .unwrap_or(least)
+    });
+    let fits = |step: &f64| *step >= least * (1.0 - LEAST_SHARE);
+    candidates.into_iter().find(fits).unwrap_or(least)
+}
+
+/// The multiples of a step within a range, which is some steps wide.
+fn multiples(low: f64, high: f64, step: f64) -> Vec<Tick> {
+    // Divided decimals come out a little beside the whole number that is meant.
+    let first = (low / step - SLACK).ceil();
+    let last = (high / step + SLACK).floor();
+    let mut ticks = Vec::new();
+    let mut number = first;
+    // A step that is too small to count by would never end.
+    while number <= last && ticks.len() < 100 {
+        ticks.push(tick(number * step, step));
+        let next = number + 1.0;
+        if next == number {
+            break;
+        }
+        number = next;
+    }
+    ticks
+}
+
+/// A tick whose label has the digits that tell it from its neighbour.
+fn tick(value: f64, step: f64) -> Tick {
+    // No `-0`.
+    let value = if value == 0.0 { 0.0 } else { value };
+    let place = step.abs().log10().floor() as i32;
+    let decimals = place.saturating_neg().max(0);
+    let label = if value == 0.0 {
+        "0".to_owned()
+    } else if decimals <= MOST_DECIMALS && value.abs() < PLAIN_BELOW {
+        format!("{value:.*}", decimals as usize)
+    } else {
+        let digits = (value.abs().log10().floor() as i32 - place).clamp(0, 15);
+        format!("{value:.*e}", digits as usize)
+    };
+    Tick { value, label }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(scale: &Scale) -> Vec<&str> {
+        scale.ticks.iter().map(|tick| tick.label.as_str()).collect()
+    }
+
+    #[test]
+    fn ticks_of_values_are_round_and_enclose_them() {
+        let scale = Scale::linear(0.885, 1.307, 6);
+        assert_eq!(
+            labels(&scale),
+            ["0.8", "0.9", "1.0", "1.1", "1.2", "1.3", "1.4"]
+        );
+        assert_eq!(scale.share(0.8), 0.0);
+        assert!((scale.share(1.4) - 1.0).abs() < 1e-12);
+        assert_eq!(
+            labels(&Scale::linear(0.1, 0.9, 6)),
+            ["0", "0.2", "0.4", "0.6", "0.8", "1.0"]
+        );
+        assert_eq!(
+            labels(&Scale::linear(-3.0, 4.0, 6)),
+            ["-4", "-2", "0", "2", "4"]
+        );
+    }
+
+    #[test]
+    fn one_value_has_room_around_it() {
+        assert_eq!(
+            labels(&Scale::linear(0.0, 0.0, 5)),
+            ["0", "0.2", "0.4", "0.6", "0.8", "1.0"]
+        );
+        let scale = Scale::linear(0.5, 0.5, 5);
+        assert!(
+            scale.share(0.5) > 0.2 && scale.share(0.5) < 0.8,
+            "{scale:?}"
+        );
+    }
+
+    #[test]
+    fn epochs_are_whole() {
+        assert_eq!(labels(&Scale::epochs(0, 2, 8)), ["0", "1", "2"]);
+        assert_eq!(
+            labels(&Scale::epochs(0, 99, 6)),
+            ["0", "20", "40", "60", "80"]
+        );
+        assert_eq!(labels(&Scale::epochs(7, 7, 6)), ["7"]);
+        assert_eq!(Scale::epochs(7, 7, 6).share(7.0), 0.5);
+    }
+
+    #[test]
+    fn logarithmic_ticks_fit_the_span() {
+        assert_eq!(
+            labels(&Scale::log(1e-4, 1.0, 6)),
+            ["0.0001", "0.001", "0.01", "0.1", "1"]
+        );
+        assert_eq!(labels(&Scale::log(0.21, 0.9, 6)), ["0.2", "0.3", "0.5"]);
+        assert_eq!(
+            labels(&Scale::log(0.885, 1.307, 6)),
+            ["0.9", "1.0", "1.1", "1.2", "1.3"]
+        );
+        let scale = Scale::log(1e-9, 1e9, 6);
+        assert!(scale.ticks.len() <= 6, "{scale:?}");
+    }
+
+    #[track_caller]
+    fn check_extreme(low: f64, high: f64) {
+        let mut scales = vec![Scale::linear(low, high, 6)];
+        if low > 0.0 {
+            scales.push(Scale::log(low, high, 6));
+        }
+        for scale in scales {
+            for value in [low, high] {
+                let share = scale.share(value);
+                assert!(
+                    (-1e-9..=1.0 + 1e-9).contains(&share),
+                    "{share} of {scale:?}"
+                );
+            }
+            assert!(scale.ticks.len() <= 100);
+        }
+    }
+
+    #[test]
+    fn no_value_is_too_large_or_small() {
+        check_extreme(f64::MIN, f64::MAX);
+        check_extreme(f64::MAX, f64::MAX);
+        check_extreme(5e-324, f64::MAX);
+        check_extreme(5e-324, 5e-324);
+        check_extreme(5e-324, 1e-320);
+        check_extreme(1.0, 1.0 + f64::EPSILON);
+        check_extreme(1e15, 1e15 + 1.0);
+        check_extreme(-5e-324, 5e-324);
+        let scale = Scale::epochs(i64::MIN, i64::MAX, 6);
+        assert_eq!(
+            (scale.share(i64::MIN as f64), scale.share(i64::MAX as f64)),
+            (0.0, 1.0)
+        );
+        assert!(scale.ticks.len() <= 8, "{scale:?}");
+    }
+}

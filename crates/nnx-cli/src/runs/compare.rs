@@ -1,0 +1,215 @@
+//! `nnx runs compare`: two runs side by side.
+
+use std::collections::BTreeMap;
+
+use nnx::params::Value;
+use nnx::run::{EpochMetrics, NNRun};
+use serde::Serialize;
+
+use super::found;
+use super::metrics::{EpochPart, JsonFloat, Metric, shown};
+use crate::arguments::runs::Compare;
+use crate::escape::escaped;
+use crate::failure::Failure;
+use crate::outcome::Outcome;
+use crate::table::{Side, Table};
+use crate::terminal::{BOLD, Page};
+use crate::{flat, json};
+
+/// Stands where a run does not have a field.
+const ABSENT: &str = "–";
+
+#[derive(Debug, Serialize)]
+struct Comparison {
+    a: String,
+    b: String,
+    /// The fields that differ; null where a run does not have one.
+    configuration: Vec<Field>,
+    metrics: Vec<MetricPart>,
+    epochs: Vec<Pair>,
+}
+
+#[derive(Debug, Serialize)]
+struct Field {
+    field: String,
+    a: Option<String>,
+    b: Option<String>,
+}
+
+/// The last and the lowest value of a metric in the history of each run.
+#[derive(Debug, Serialize)]
+struct MetricPart {
+    metric: &'static str,
+    last: [JsonFloat; 2],
+    lowest: [JsonFloat; 2],
+    lowest_epoch: [Option<i64>; 2],
+}
+
+/// An epoch of both; null where a run does not have it.
+#[derive(Debug, Serialize)]
+struct Pair {
+    a: Option<EpochPart>,
+    b: Option<EpochPart>,
+}
+
+pub(super) fn run(arguments: &Compare) -> Result<Outcome, Failure> {
+    let root = &arguments.place.root;
+    let [a, b] = [&arguments.a, &arguments.b].map(|typed| {
+        let folder = found::folder(typed, root)?;
+        let run = NNRun::load(&folder, root)?;
+        Ok::<_, Failure>((folder, run))
+    });
+    let ((a, run_a), (b, run_b)) = (a?, b?);
+    let configuration = differences(&run_a, &run_b)?;
+    let epochs = [run_a.epochs(), run_b.epochs()];
+    let metrics = Metric::ALL.map(|metric| MetricPart::of(metric, &epochs));
+    let pairs = pairs(&epochs);
+    let text = if arguments.place.json {
+        json::object(&Comparison {
+            a,
+            b,
+            configuration,
+            metrics: metrics.into(),
+            epochs: pairs
+                .into_values()
+                .map(|[a, b]| Pair {
+                    a: a.map(EpochPart::of),
+                    b: b.map(EpochPart::of),
+                })
+                .collect(),
+        })
+    } else {
+        let page = Page::of_stdout();
+        let mut out = format!("A {}\nB {}\n", escaped(&a), escaped(&b));
+        let mut section = |title: &str, table: &Table, empty: &str| {
+            let body = table.render(&page);
+            let body = if body.is_empty() { empty } else { &body };
+            if !body.is_empty() {
+                out.push_str(&format!("\n{}\n{body}", page.paint(BOLD, title)));
+            }
+        };
+        section("Configuration", &fields_table(&configuration), "the same\n");
+        section("Metrics", &metrics_table(&metrics), "none recorded\n");
+        section("Epochs", &epochs_table(&pairs), "");
+        out
+    };
+    Ok(Outcome::success(text))
+}
+
+/// The fields of the configurations that differ, in the order of the first run's, then those that
+/// the second one has alone.
+fn differences(a: &NNRun, b: &NNRun) -> Result<Vec<Field>, Failure> {
+    let fields = |run: &NNRun| {
+        let mut state = run.full_state()?;
+        state.remove("id");
+        Ok::<_, Failure>(flat::fields("", &Value::Map(state)))
+    };
+    let (a, b) = (fields(a)?, fields(b)?);
+    let of_a: BTreeMap<&str, &str> = a.iter().map(|(path, text)| (&**path, &**text)).collect();
+    let of_b: BTreeMap<&str, &str> = b.iter().map(|(path, text)| (&**path, &**text)).collect();
+    let only_b = b.iter().filter(|(path, _)| !of_a.contains_key(&**path));
+    let paths = a.iter().chain(only_b).map(|(path, _)| &**path);
+    let differing = paths.filter(|path| of_a.get(path) != of_b.get(path));
+    let text = |of: &BTreeMap<&str, &str>, path: &str| of.get(path).map(|&text| text.to_owned());
+    Ok(differing
+        .map(|path| Field {
+            field: path.to_owned(),
+            a: text(&of_a, path),
+            b: text(&of_b, path),
+        })
+        .collect())
+}
+
+impl MetricPart {
+    fn of(metric: Metric, runs: &[Vec<EpochMetrics>; 2]) -> Self {
+        let values = |epochs: &[EpochMetrics]| -> Vec<(i64, f64)> {
+            let values = epochs.iter();
+            values
+                .filter_map(|epoch| Some((epoch.epoch, metric.of(epoch)?)))
+                .collect()
+        };
+        let values = [values(&runs[0]), values(&runs[1])];
+        let lowest = |values: &[(i64, f64)]| {
+            let finite = values.iter().filter(|(_, value)| value.is_finite());
+            finite.copied().min_by(|a, b| a.1.total_cmp(&b.1))
+        };
+        let last = values
+            .each_ref()
+            .map(|values| JsonFloat(values.last().map(|last| last.1)));
+        let lowest = values.each_ref().map(|values| lowest(values));
+        Self {
+            metric: metric.key(),
+            last,
+            lowest: lowest.map(|lowest| JsonFloat(lowest.map(|lowest| lowest.1))),
+            lowest_epoch: lowest.map(|lowest| lowest.map(|lowest| lowest.0)),
+        }
+    }
+}
+
+/// The epochs of both runs by their numbers.
+fn pairs(runs: &[Vec<EpochMetrics>; 2]) -> BTreeMap<i64, [Option<&EpochMetrics>; 2]> {
+    let [a, b] = runs;
+    let mut pairs: BTreeMap<i64, [Option<&EpochMetrics>; 2]> = BTreeMap::new();
+    for epoch in a {
+        pairs.entry(epoch.epoch).or_default()[0] = Some(epoch);
+    }
+    for epoch in b {
+        pairs.entry(epoch.epoch).or_default()[1] = Some(epoch);
+    }
+    pairs
+}
+
+fn fields_table(fields: &[Field]) -> Table {
+    let mut table = Table::new(&[("Field", Side::Left), ("A", Side::Left), ("B", Side::Left)]);
+    let cell = |text: &Option<String>| text.clone().unwrap_or_else(|| ABSENT.to_owned());
+    for field in fields {
+        table.push([field.field.clone(), cell(&field.a), cell(&field.b)]);
+    }
+    table
+}
+
+fn metrics_table(metrics: &[MetricPart]) -> Table {
+    let mut table = Table::new(&[("Metric", Side::Left), ("A", Side::Left), ("B", Side::Left)]);
+    for part in metrics {
+        let has = |value: &JsonFloat| value.0.is_some();
+        if !part.last.iter().any(has) {
+            continue;
+        }
+        let [a, b] = part.last.map(|value| shown(value.0));
+        table.push([format!("{} last", part.metric), a, b]);
+        let lowest = [0, 1].map(
+            |index| match (part.lowest[index].0, part.lowest_epoch[index]) {
+                (Some(value), Some(epoch)) => format!("{} at epoch {epoch}", shown(Some(value))),
+                _ => String::new(),
+            },
+        );
+        let [a, b] = lowest;
+        table.push([format!("{} lowest", part.metric), a, b]);
+    }
+    table
+}
+
+fn epochs_table(pairs: &BTreeMap<i64, [Option<&EpochMetrics>; 2]>) -> Table {
+    const TITLES: [[&str; 2]; 4] = [
+        ["Train loss A", "B"],
+        ["Val loss A", "B"],
+        ["Train error A", "B"],
+        ["Val error A", "B"],
+    ];
+    let mut columns = vec![("Epoch", Side::Right)];
+    columns.extend(
+        TITLES
+            .as_flattened()
+            .iter()
+            .map(|title| (*title, Side::Right)),
+    );
+    let mut table = Table::new(&columns);
+    for (epoch, runs) in pairs {
+        let mut cells = vec![epoch.to_string()];
+        for metric in Metric::ALL {
+            cells.extend(runs.map(|run| shown(run.and_then(|epoch| metric.of(epoch)))));
+        }
+        table.push(cells);
+    }
+    table
+}

@@ -1,0 +1,70 @@
+//! The run that is meant by what was typed.
+
+use std::path::Path;
+
+use nnx::run::{Error, ErrorKind, NNRun};
+
+use crate::failure::Failure;
+use crate::path::PathText;
+
+/// Candidates that a message lists.
+const SHOWN_CANDIDATES: usize = 10;
+
+/// The names of the folders that hold a run.
+pub(super) fn ids(root: &Path) -> Result<Vec<String>, Failure> {
+    if !root.is_dir() {
+        let what = "expected a folder that holds the folder `runs`, found none";
+        return Err(Failure::new("not_found", what).in_path(root));
+    }
+    Ok(NNRun::ids(root)?)
+}
+
+/// The name of the folder of the one run whose id begins so; a whole id is never ambiguous.
+pub(super) fn folder(typed: &str, root: &Path) -> Result<String, Failure> {
+    let mut ids = ids(root)?;
+    if let Some(whole) = ids.iter().position(|id| id == typed) {
+        return Ok(ids.swap_remove(whole));
+    }
+    ids.retain(|id| !typed.is_empty() && id.starts_with(typed));
+    match ids.as_slice() {
+        [id] => Ok(id.clone()),
+        [] => Err(
+            Failure::new("no_such_run", format!("there is no run `{typed}`"))
+                .in_path(&root.join("runs")),
+        ),
+        several => {
+            let shown = several.iter().take(SHOWN_CANDIDATES);
+            let mut shown: Vec<String> = shown.map(|id| format!("`{id}`")).collect();
+            if let Some(more @ 1..) = several.len().checked_sub(SHOWN_CANDIDATES) {
+                shown.push(format!("{more} more"));
+            }
+            Err(Failure::new(
+                "ambiguous_id",
+                format!(
+                    "expected the beginning of one run's id, found that of {}: {}",
+                    several.len(),
+                    shown.join(", ")
+                ),
+            ))
+        }
+    }
+}
+
+/// A root for JSON.
+pub(super) fn root_text(root: &Path) -> String {
+    PathText::new(root).text
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let path = error.path().map(Path::to_path_buf);
+        let failure = match error.into_kind() {
+            ErrorKind::Checkpoint(error) => Self::from(error),
+            kind => Self::new(kind.name(), kind.to_string()),
+        };
+        match path {
+            Some(path) => failure.in_path(&path),
+            None => failure,
+        }
+    }
+}

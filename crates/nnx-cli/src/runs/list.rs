@@ -1,0 +1,141 @@
+//! `nnx runs list`: all runs in a table.
+
+use nnx::run::{NNRun, RunSummary};
+use serde::Serialize;
+
+use super::metrics::{BestPart, number};
+use super::{found, time};
+use crate::arguments::runs::Place;
+use crate::escape::escaped;
+use crate::failure::Failure;
+use crate::json;
+use crate::outcome::{FAILED, FINE, Outcome};
+use crate::table::{Side, Table};
+use crate::terminal::{Page, RED};
+use crate::{path, size};
+
+/// Marks the best run.
+const STAR: &str = "* ";
+
+#[derive(Debug, Serialize)]
+struct List<'a> {
+    #[serde(serialize_with = "path::lossy")]
+    root: &'a std::path::Path,
+    best: Option<String>,
+    runs: Vec<Run>,
+    failed: Vec<Failed>,
+}
+
+#[derive(Debug, Serialize)]
+struct Run {
+    id: String,
+    folder: String,
+    net: String,
+    planned_epochs: usize,
+    epochs: usize,
+    records: usize,
+    best: Option<BestPart>,
+    last_change: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Failed {
+    folder: String,
+    error: Failure,
+}
+
+pub(super) fn run(place: &Place) -> Result<Outcome, Failure> {
+    let root = &place.root;
+    found::ids(root)?;
+    let best = NNRun::best_id(root)?;
+    let mut table = Table::new(&[
+        ("  Run", Side::Left),
+        ("Net", Side::Left),
+        ("Epochs", Side::Right),
+        ("Best metric", Side::Left),
+        ("Epoch", Side::Right),
+        ("Last change", Side::Left),
+    ]);
+    let page = Page::of_stdout();
+    let (mut runs, mut failed) = (Vec::new(), Vec::new());
+    for (folder, summary) in RunSummary::all(root)? {
+        let star = match best.as_deref() == Some(&folder) {
+            true => STAR,
+            false => "  ",
+        };
+        let name = format!("{star}{folder}");
+        match summary {
+            Ok(summary) => {
+                let run = Run::of(summary, folder, &mut table, name);
+                runs.push(run);
+            }
+            Err(error) => {
+                let error = Failure::from(error);
+                table.push([name]);
+                let message = format!("cannot be read: {}", escaped(&error.message()));
+                table.below(page.paint(RED, &message));
+                failed.push(Failed { folder, error });
+            }
+        }
+    }
+    let status = match failed.is_empty() {
+        true => FINE,
+        false => FAILED,
+    };
+    let text = if place.json {
+        json::object(&List {
+            root,
+            best,
+            runs,
+            failed,
+        })
+    } else if runs.is_empty() && failed.is_empty() {
+        format!(
+            "no runs in {}\n",
+            escaped(&root.join("runs").to_string_lossy())
+        )
+    } else {
+        let mut text = table.render(&page);
+        let read = size::count(runs.len(), "run");
+        text.push_str(&match failed.len() {
+            0 => format!("\n{read}\n"),
+            more => format!(
+                "\n{read}, and {} that cannot be read\n",
+                size::grouped(more as u128)
+            ),
+        });
+        text
+    };
+    Ok(Outcome::new(text, status))
+}
+
+impl Run {
+    /// The run for JSON; its row goes to the table.
+    fn of(summary: RunSummary, folder: String, table: &mut Table, name: String) -> Self {
+        let last_change = summary.last_change.and_then(time::utc);
+        let best = summary.best.as_ref();
+        table.push([
+            name,
+            summary.net.clone(),
+            format!("{} of {}", summary.epochs, summary.planned_epochs),
+            best.map_or_else(String::new, |best| {
+                format!("{} {}", best.name, number(best.value))
+            }),
+            best.map_or_else(String::new, |best| number(best.epoch)),
+            last_change.clone().unwrap_or_default(),
+        ]);
+        if summary.id != folder {
+            table.below(format!("its id is {}", summary.id));
+        }
+        Self {
+            id: summary.id,
+            folder,
+            net: summary.net,
+            planned_epochs: summary.planned_epochs,
+            epochs: summary.epochs,
+            records: summary.records,
+            best: summary.best.as_ref().map(BestPart::of),
+            last_change,
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! `nnx runs show`: configuration, metrics and checkpoints of a run.
+
+mod checkpoints;
+
+use nnx::params::Value;
+use nnx::run::{CheckpointStore, NNRun, RunSummary};
+use serde::Serialize;
+
+use self::checkpoints::CheckpointPart;
+use super::metrics::{BestPart, EpochPart, Metric, number, shown};
+use super::{found, time};
+use crate::arguments::runs::One;
+use crate::escape::escaped;
+use crate::failure::Failure;
+use crate::outcome::Outcome;
+use crate::python::JsonState;
+use crate::table::{Side, Table};
+use crate::terminal::{BOLD, Page};
+use crate::{flat, json, size};
+
+#[derive(Debug, Serialize)]
+struct Shown {
+    id: String,
+    folder: String,
+    net: String,
+    planned_epochs: usize,
+    records: usize,
+    best: Option<BestPart>,
+    last_change: Option<String>,
+    parent: Option<Parent>,
+    state: JsonState,
+    metadata: JsonState,
+    epochs: Vec<EpochPart>,
+    checkpoints: Vec<CheckpointPart>,
+}
+
+/// The run and the checkpoint from which it went on.
+#[derive(Debug, Serialize)]
+struct Parent {
+    id: String,
+    checkpoint: Option<String>,
+}
+
+pub(super) fn run(arguments: &One) -> Result<Outcome, Failure> {
+    let root = &arguments.place.root;
+    let folder = found::folder(&arguments.id, root)?;
+    let run = NNRun::load(&folder, root)?;
+    // A checkpoint `best` that cannot be read is told of among the checkpoints.
+    let summary = RunSummary::of(&run, &folder, root).ok();
+    let net = run
+        .model()
+        .net()
+        .map_or_else(String::new, ToString::to_string);
+    let checkpoints = checkpoints::of(&CheckpointStore::new(&folder, root)?)?;
+    let shown = Shown {
+        id: run.id().to_owned(),
+        net,
+        planned_epochs: run.train().n_epochs(),
+        records: run.idps().len(),
+        best: summary
+            .as_ref()
+            .and_then(|summary| summary.best.as_ref())
+            .map(BestPart::of),
+        last_change: summary
+            .and_then(|summary| summary.last_change)
+            .and_then(time::utc),
+        parent: run.parent().map(|(id, checkpoint)| Parent {
+            id: id.to_owned(),
+            checkpoint: checkpoint.map(ToOwned::to_owned),
+        }),
+        state: JsonState(run.full_state()?),
+        metadata: JsonState(run.metadata().clone()),
+        epochs: run.epochs().iter().map(EpochPart::of).collect(),
+        checkpoints,
+        folder,
+    };
+    let text = match arguments.place.json {
+        true => json::object(&shown),
+        false => text(&shown, &run, &Page::of_stdout()),
+    };
+    Ok(Outcome::success(text))
+}
+
+fn text(shown: &Shown, run: &NNRun, page: &Page) -> String {
+    let epochs = format!(
+        "{} of {}",
+        size::grouped(shown.epochs.len() as u128),
+        size::count(shown.planned_epochs, "epoch")
+    );
+    let mut out = format!(
+        "{}: {}, {epochs}, {}\n",
+        page.paint(BOLD, &escaped(&shown.folder)),
+        escaped(&shown.net),
+        size::count(shown.records, "record")
+    );
+    if shown.folder != shown.id {
+        out.push_str(&format!("its id is {}\n", shown.id));
+    }
+    if let Some(parent) = &shown.parent {
+        let checkpoint = parent.checkpoint.as_deref();
+        let checkpoint = checkpoint.map_or_else(String::new, |tag| format!(", checkpoint {tag}"));
+        let parent = format!("{}{checkpoint}", parent.id);
+        out.push_str(&format!("continues {}\n", escaped(&parent)));
+    }
+    if let Some(last_change) = &shown.last_change {
+        out.push_str(&format!("last change {last_change}\n"));
+    }
+    let mut section = |title: &str, table: &Table| {
+        let body = table.render(page);
+        if !body.is_empty() {
+            out.push_str(&format!("\n{}\n{body}", page.paint(BOLD, title)));
+        }
+    };
+    section("Configuration", &fields(&shown.state.as_value()));
+    section("Metadata", &fields(&shown.metadata.as_value()));
+    section("Epochs", &epochs_table(run));
+    section("Checkpoints", &checkpoints::table(&shown.checkpoints));
+    section("Files", &checkpoints::files_table(&shown.checkpoints));
+    out
+}
+
+fn fields(value: &Value) -> Table {
+    let mut table = Table::new(&[("Field", Side::Left), ("Value", Side::Left)]);
+    for (path, text) in flat::fields("", value) {
+        // An empty mapping has no field.
+        if !path.is_empty() {
+            table.push([path, text]);
+        }
+    }
+    table
+}
+
+fn epochs_table(run: &NNRun) -> Table {
+    let mut columns = vec![("Epoch", Side::Right), ("Learning rate", Side::Right)];
+    columns.extend(Metric::ALL.map(|metric| (metric.title(), Side::Right)));
+    columns.extend([("Monitor", Side::Right), ("Improved", Side::Left)]);
+    let mut table = Table::new(&columns);
+    for epoch in run.epochs() {
+        let mut cells = vec![epoch.epoch.to_string(), number(epoch.lr)];
+        cells.extend(Metric::ALL.map(|metric| shown(metric.of(&epoch))));
+        let improved = if epoch.improved { "yes" } else { "" };
+        cells.extend([shown(epoch.monitor), improved.to_owned()]);
+        table.push(cells);
+    }
+    table
+}

@@ -1,0 +1,39 @@
+//! `cargo xtask charts`: the charts of `nnx runs plot` in a real browser.
+//!
+//! Pages and drawings of the fixtures' runs, and of runs made up to be difficult, are shown at the
+//! width of a phone and of a desk, light and dark. Text that is cut off or overlaps, a page that is
+//! wider than its window, and a page that loads something are errors; the pictures are for the eye.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::workspace::{cargo, output, root};
+use crate::{Arguments, Result};
+
+/// What runs in Python, with Playwright.
+const SCRIPT: &str = include_str!("../python/charts.py");
+/// Where pictures go, below the folder that Cargo builds in.
+const FOLDER: &str = "charts";
+
+pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
+    let python = arguments.value("--python")?;
+    let python = python.unwrap_or_else(|| "python3".to_owned());
+    let browser = arguments.value("--browser")?;
+    let folder = arguments.word().map(PathBuf::from);
+    arguments.finish()?;
+    output(cargo().args(["build", "--quiet", "--package", "nnx-cli"]))?;
+    // Cargo builds the command beside this program.
+    let command = std::env::current_exe()?.with_file_name("nnx");
+    let folder = folder.unwrap_or_else(|| command.with_file_name(FOLDER));
+    std::fs::create_dir_all(&folder)?;
+    let mut script = Command::new(python);
+    script.args(["-c", SCRIPT]);
+    script.args([&command, &root().join("tests/fixtures"), &folder]);
+    script.args(browser);
+    let said = output(&mut script)?;
+    print!("{said}");
+    match said.lines().any(|line| line.starts_with("FAIL")) {
+        true => Err("not all charts are as they should be".into()),
+        false => Ok(()),
+    }
+}
