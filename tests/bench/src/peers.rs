@@ -30,6 +30,18 @@ pub(crate) fn owned<'a>(row: Row<'a>, path: &'a Path) -> Row<'a> {
     })
 }
 
+/// Columns of loading many tensors.
+pub(crate) fn loading<'a>(row: Row<'a>, path: &'a Path) -> Row<'a> {
+    row.beside("pytorch-reader", None, move || {
+        let reader = PytorchReader::new(path)?;
+        let mut read = Vec::new();
+        for tensor in reader.tensors().values() {
+            read.push(tensor.read()?);
+        }
+        Ok(read.len() as u64)
+    })
+}
+
 /// Columns of listing.
 pub(crate) fn listing<'a>(row: Row<'a>, path: &'a Path) -> Row<'a> {
     row.beside("pytorch-reader", None, move || {
