@@ -69,6 +69,22 @@ impl Serialize for JsonFloat {
     }
 }
 
+/// A number that counts, for JSON: without a point where it is whole.
+#[derive(Clone, Copy, Debug)]
+struct JsonCount(f64);
+
+impl Serialize for JsonCount {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        /// From here on floats skip integers.
+        const EXACT: f64 = 9_007_199_254_740_992.0;
+        if self.0.fract() == 0.0 && self.0.abs() < EXACT {
+            serializer.serialize_i64(self.0 as i64)
+        } else {
+            python::float(self.0, serializer)
+        }
+    }
+}
+
 /// An epoch for JSON.
 #[derive(Debug, Serialize)]
 pub(super) struct EpochPart {
@@ -79,7 +95,8 @@ pub(super) struct EpochPart {
     val_loss: JsonFloat,
     val_error: JsonFloat,
     monitor: JsonFloat,
-    improved: bool,
+    /// Null where no monitor watched.
+    improved: Option<bool>,
 }
 
 impl EpochPart {
@@ -92,7 +109,7 @@ impl EpochPart {
             val_loss: JsonFloat(epoch.val_loss),
             val_error: JsonFloat(epoch.val_error),
             monitor: JsonFloat(epoch.monitor),
-            improved: epoch.improved,
+            improved: epoch.monitor.map(|_| epoch.improved),
         }
     }
 }
@@ -102,7 +119,7 @@ impl EpochPart {
 pub(super) struct BestPart {
     metric: &'static str,
     value: JsonFloat,
-    epoch: JsonFloat,
+    epoch: JsonCount,
 }
 
 impl BestPart {
@@ -110,7 +127,7 @@ impl BestPart {
         Self {
             metric: best.name,
             value: JsonFloat(Some(best.value)),
-            epoch: JsonFloat(Some(best.epoch)),
+            epoch: JsonCount(best.epoch),
         }
     }
 }

@@ -65,7 +65,7 @@ impl NNRun {
     }
 
     /// Reads a run as [`load`](Self::load) does and checks that nothing of its history is lost: where
-    /// the checkpoint `last` commits the history, this reaches the epoch of that checkpoint.
+    /// the checkpoint `last` commits the history, it is there and the history reaches its epoch.
     ///
     /// The checkpoints are checked by [`CheckpointStore::verify`], the id by whoever knows it.
     ///
@@ -79,6 +79,17 @@ impl NNRun {
         let Some(committed) = committed_epoch(&folder, root)? else {
             return Ok(run);
         };
+        if committed < 0.0 {
+            let recorded = Self::read(&folder, Records::Read, None)?.idps.len();
+            return match recorded {
+                0 => Ok(run),
+                _ => Err(Error::malformed(format!(
+                    "the history has {recorded} records, but the checkpoint `last`, which says how \
+                     many of them count, is not there"
+                ))
+                .in_path(&folder.path)),
+            };
+        }
         let epochs = run.idps.iter().map(|idp| idp.epoch_idx().as_f64());
         let last = epochs.fold(-1.0, f64::max);
         if last < committed {
