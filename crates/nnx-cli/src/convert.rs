@@ -15,6 +15,15 @@ use crate::failure::Failure;
 use crate::outcome::Outcome;
 
 pub(crate) fn run(arguments: &Convert) -> Outcome {
+    let targets = [&arguments.target, &arguments.out];
+    if targets
+        .into_iter()
+        .flatten()
+        .any(|path| crate::hub::is_remote(path))
+    {
+        let what = "a conversion writes to the disk; `nnx push` publishes what it wrote";
+        return Outcome::failure(&Failure::usage(what), arguments.json);
+    }
     let interrupt = Interrupt::listen();
     let options = options(arguments);
     match (&arguments.target, &arguments.out) {

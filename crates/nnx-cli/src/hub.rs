@@ -15,7 +15,7 @@ mod uri;
 #[cfg(feature = "hub")]
 mod whoami;
 
-pub(crate) use self::uri::{local, local_header};
+pub(crate) use self::uri::{is_remote, local, local_header};
 use crate::arguments::hub::{Card, Pull, Push, Whoami};
 use crate::outcome::Outcome;
 

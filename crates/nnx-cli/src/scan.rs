@@ -14,7 +14,7 @@ mod text;
 mod verdict;
 mod zip;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use self::contents::{Place, Scanner};
 use self::files::Found;
@@ -30,15 +30,18 @@ use crate::size;
 use crate::terminal::Page;
 
 pub(crate) fn run(arguments: &Scan) -> Outcome {
-    let paths: Result<Vec<PathBuf>, Failure> = arguments
-        .paths
-        .iter()
-        .map(|path| Ok(crate::hub::local(path)?.into_owned()))
-        .collect();
-    let found = match paths {
-        Ok(paths) => files::below(&paths),
-        Err(failure) => return Outcome::failure(&failure, arguments.json),
-    };
+    let mut found = Vec::new();
+    let mut here = Vec::new();
+    for path in &arguments.paths {
+        match crate::hub::local(path) {
+            Ok(path) => here.push(path.into_owned()),
+            Err(failure) => found.push(Found {
+                path: path.clone(),
+                failure: Some(failure),
+            }),
+        }
+    }
+    found.extend(files::below(&here));
     let progress = Progress::of(found.len() as u64, Unit::Files, "scanning");
     let judged = parallel::map(&found, |found| {
         let judgement = judge(found);

@@ -60,6 +60,10 @@ impl RepoCache {
             return Ok(());
         }
         let path = self.root.join("refs").join(revision);
+        // A cache that others fill may be read-only.
+        if fs::read(&path).is_ok_and(|noted| noted == commit.as_bytes()) {
+            return Ok(());
+        }
         let io = |error| Error::io(&path, error);
         let folder = path.parent().unwrap_or(&self.root);
         fs::create_dir_all(folder).map_err(io)?;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use nnx::checkpoint::save_atomic;
-use nnx::hub::{RepoId, SnapshotOptions};
+use nnx::hub::{RepoId, SnapshotOptions, pattern_matches};
 use serde::Serialize;
 
 use super::transfer;
@@ -34,10 +34,18 @@ pub(super) fn run(arguments: &Pull) -> Result<Outcome, Failure> {
     }
     options.revision.clone_from(&arguments.revision);
     let mut folder = transfer::hub()?.snapshot(&repo, &options)?;
-    let files = files_below(&folder)?;
+    let mut files = files_below(&folder)?;
+    // The cache may hold more than was asked for.
+    files.retain(|file| is_wanted(file, arguments));
+    if files.is_empty() {
+        return Err(Failure::new(
+            "entry_not_found",
+            format!("no file of `{repo}` that is wanted could be had"),
+        ));
+    }
     if let Some(target) = &arguments.to {
         for file in &files {
-            copy(&folder.join(file), &target.join(file))?;
+            copy(&folder.join(file), target, file)?;
         }
         folder.clone_from(target);
     }
@@ -52,11 +60,42 @@ pub(super) fn run(arguments: &Pull) -> Result<Outcome, Failure> {
     }))
 }
 
-/// Copies what a link of the cache leads to, whole or not at all.
-fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
-    let mut source = fs::File::open(from)
-        .map_err(|error| Failure::new("io", error.to_string()).in_path(from))?;
-    Ok(save_atomic(to, |w| {
+/// Whether the patterns take a file.
+fn is_wanted(file: &Path, arguments: &Pull) -> bool {
+    let name = file.to_string_lossy();
+    let is_of = |patterns: &[String]| {
+        patterns
+            .iter()
+            .any(|pattern| pattern_matches(&name, pattern))
+    };
+    (arguments.include.is_empty() || is_of(&arguments.include)) && !is_of(&arguments.exclude)
+}
+
+/// Copies what a link of the cache leads to into a folder, whole or not at all. A link that stands
+/// in the file's place is replaced, and one on the way there is not followed: it leads elsewhere.
+fn copy(from: &Path, folder: &Path, file: &Path) -> Result<(), Failure> {
+    let to = folder.join(file);
+    let failed = |error: std::io::Error| Failure::new("io", error.to_string());
+    let is_link = |path: &Path| path.symlink_metadata().is_ok_and(|it| it.is_symlink());
+    for parent in file
+        .ancestors()
+        .skip(1)
+        .filter(|path| *path != Path::new(""))
+    {
+        let parent = folder.join(parent);
+        if is_link(&parent) {
+            return Err(Failure::new(
+                "unsafe_path",
+                "a link stands where a folder of the repository belongs",
+            )
+            .in_path(&parent));
+        }
+    }
+    if is_link(&to) {
+        fs::remove_file(&to).map_err(|error| failed(error).in_path(&to))?;
+    }
+    let mut source = fs::File::open(from).map_err(|error| failed(error).in_path(from))?;
+    Ok(save_atomic(&to, |w| {
         std::io::copy(&mut source, w)?;
         Ok(())
     })?)

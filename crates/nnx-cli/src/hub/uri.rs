@@ -20,6 +20,11 @@ pub(crate) fn local(path: &Path) -> Result<Cow<'_, Path>, Failure> {
     }
 }
 
+/// Whether a path lies on the Hub.
+pub(crate) fn is_remote(path: &Path) -> bool {
+    path.to_str().is_some_and(|path| path.starts_with(SCHEME))
+}
+
 /// A file that has the header of a safetensors file on the Hub and stands in for it, as long as no
 /// tensor's bytes are asked for; none for any other path.
 ///
@@ -27,7 +32,7 @@ pub(crate) fn local(path: &Path) -> Result<Cow<'_, Path>, Failure> {
 /// As for [`local`].
 pub(crate) fn local_header(path: &Path) -> Result<Option<tempfile::NamedTempFile>, Failure> {
     match path.to_str().and_then(|path| path.strip_prefix(SCHEME)) {
-        Some(place) if place.ends_with(".safetensors") => remote::header(place).map(Some),
+        Some(place) if place.ends_with(".safetensors") => remote::header(place),
         _ => Ok(None),
     }
 }
@@ -37,7 +42,7 @@ mod remote {
     use std::io::Write;
     use std::path::PathBuf;
 
-    use nnx::hub::{Hub, RepoId, SnapshotOptions};
+    use nnx::hub::{Hub, RepoId, Settings, SnapshotOptions};
     use tempfile::NamedTempFile;
 
     use super::SCHEME;
@@ -63,8 +68,12 @@ mod remote {
         })
     }
 
-    pub(super) fn header(place: &str) -> Result<NamedTempFile, Failure> {
+    pub(super) fn header(place: &str) -> Result<Option<NamedTempFile>, Failure> {
         let place = Place::parse(place)?;
+        // Without the network the cache is all there is.
+        if Settings::from_env()?.offline {
+            return Ok(None);
+        }
         let revision = place.revision.as_deref().unwrap_or("main");
         let file = place.file.as_deref().unwrap_or_default();
         let remote = Hub::from_env()?.open(&place.repo, revision, file)?;
@@ -76,7 +85,9 @@ mod remote {
             file.as_file().set_len(remote.entry().size)?;
             Ok(file)
         };
-        write().map_err(|error| Failure::new("io", error.to_string()))
+        write()
+            .map(Some)
+            .map_err(|error| Failure::new("io", error.to_string()))
     }
 
     impl Place {
@@ -87,15 +98,27 @@ mod remote {
                 ))
             };
             let (owner, rest) = text.split_once('/').ok_or_else(malformed)?;
-            let (name, file) = match rest.split_once('/') {
-                Some((name, file)) => (name, Some(file.to_owned()).filter(|file| !file.is_empty())),
+            let (mut name, mut file) = match rest.split_once('/') {
+                Some((name, file)) => (name, Some(file)),
                 None => (rest, None),
             };
-            let (name, revision) = match name.split_once('@') {
-                // A pull request's revision has slashes of its own.
-                Some((name, revision)) => (name, Some(revision.replace("%2F", "/"))),
-                None => (name, None),
-            };
+            let mut revision = None;
+            if let Some((before, after)) = name.split_once('@') {
+                name = before;
+                revision = Some(after.replace("%2F", "/"));
+                // A pull request's revision is `refs/pr/` and a number.
+                if let Some(rest) = file.and_then(|file| file.strip_prefix("pr/"))
+                    && after == "refs"
+                {
+                    let (number, rest) = match rest.split_once('/') {
+                        Some((number, rest)) => (number, Some(rest)),
+                        None => (rest, None),
+                    };
+                    revision = Some(format!("refs/pr/{number}"));
+                    file = rest;
+                }
+            }
+            let file = file.filter(|file| !file.is_empty()).map(str::to_owned);
             if revision.as_deref() == Some("") {
                 return Err(malformed());
             }
@@ -124,6 +147,9 @@ mod remote {
             check("a/b/c/d.pt", "a/b", None, Some("c/d.pt"));
             check("a/b@v1/c", "a/b", Some("v1"), Some("c"));
             check("a/b@refs%2Fpr%2F1/c", "a/b", Some("refs/pr/1"), Some("c"));
+            check("a/b@refs/pr/1/c/d", "a/b", Some("refs/pr/1"), Some("c/d"));
+            check("a/b@refs/pr/1", "a/b", Some("refs/pr/1"), None);
+            check("a/b@feat%2Fx/c", "a/b", Some("feat/x"), Some("c"));
             for wrong in ["", "a", "a/", "/b", "a/b@/c", "a b/c"] {
                 assert!(Place::parse(wrong).is_err(), "{wrong}");
             }
@@ -144,7 +170,7 @@ mod remote {
         Err(super::super::needs_hub(&format!("`{SCHEME}{place}`")))
     }
 
-    pub(super) fn header(place: &str) -> Result<NamedTempFile, Failure> {
+    pub(super) fn header(place: &str) -> Result<Option<NamedTempFile>, Failure> {
         Err(super::super::needs_hub(&format!("`{SCHEME}{place}`")))
     }
 }

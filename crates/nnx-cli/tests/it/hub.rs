@@ -84,6 +84,24 @@ fn a_checkpoint_is_published_and_fetched() {
     let target = copy.display().to_string();
     desk.succeed(&["pull", REPO, "--to", &target, "--include", "*.safetensors"]);
     assert!(copy.join("model.safetensors").is_file());
+    // The patterns count also for what the cache has already.
+    assert!(!copy.join("config.json").exists());
+    desk.fail(&["pull", REPO, "--include", "zzz*"], "no file of");
+    // A link in the folder leads elsewhere and is replaced.
+    fs::remove_file(copy.join("model.safetensors")).expect("the copy");
+    fs::write(desk.home.path().join("victim"), "old").expect("a new file");
+    let link = copy.join("model.safetensors");
+    std::os::unix::fs::symlink(desk.home.path().join("victim"), &link).expect("a link");
+    desk.succeed(&["pull", REPO, "--to", &target, "--include", "*.safetensors"]);
+    assert_eq!(
+        fs::read(desk.home.path().join("victim")).expect("it"),
+        b"old"
+    );
+
+    desk.fail(
+        &["convert", &path, &format!("hf://{REPO}/x.safetensors")],
+        "nnx push",
+    );
 
     // The weights are those of the checkpoint.
     let remote = format!("hf://{REPO}/model.safetensors");
