@@ -77,6 +77,18 @@ impl Settings {
         } else {
             endpoint
         };
+        let authority = endpoint.split("://").nth(1).unwrap_or(endpoint);
+        if authority
+            .split('/')
+            .next()
+            .is_some_and(|it| it.contains('@'))
+        {
+            return Err(Error::from(ErrorKind::Settings {
+                what: "`HF_ENDPOINT` holds a user's name or password, which would end up in \
+                       messages; use a token instead"
+                    .to_owned(),
+            }));
+        }
         let timeout = variable("HF_HUB_DOWNLOAD_TIMEOUT").and_then(|text| text.parse().ok());
         Ok(Self {
             endpoint: endpoint.to_owned(),
@@ -172,6 +184,18 @@ mod tests {
             found.map(|(_, value)| (*value).to_owned())
         };
         Settings::from_variables(&find).unwrap()
+    }
+
+    #[test]
+    fn an_endpoint_with_a_password_is_refused_without_it() {
+        let find = |name: &str| {
+            let endpoint = "http://user:hunter2@localhost/x".to_owned();
+            (name == "HF_ENDPOINT").then_some(endpoint)
+        };
+        let error = Settings::from_variables(&find).unwrap_err();
+        assert!(!error.to_string().contains("hunter2"), "{error}");
+        let plain = [("HOME", "/h"), ("HF_ENDPOINT", "http://localhost/a@b")];
+        assert_eq!(settings(&plain).endpoint, "http://localhost/a@b");
     }
 
     #[track_caller]
