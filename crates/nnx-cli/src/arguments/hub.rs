@@ -11,7 +11,7 @@ Examples:
   nnx push runs/3f… owner/runs --path-in-repo 3f…
 
 The token is that of the `hf` tools: HF_TOKEN, or the file that `hf auth login` wrote.
-Exit status: 0, or 2 when nothing was published.";
+Exit status: 0, also when the repository has everything already, or 2 when publishing failed.";
 
 pub(super) const PULL_EXAMPLES: &str = "\
 Examples:

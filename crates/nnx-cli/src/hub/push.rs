@@ -1,5 +1,7 @@
 //! `nnx push`: a folder or a model into a repository.
 
+use std::path::Path;
+
 use nnx::hub::{PushOptions, RepoId, Upload};
 use serde::Serialize;
 
@@ -37,10 +39,11 @@ pub(super) fn run(arguments: &Push) -> Result<Outcome, Failure> {
     options.branch.clone_from(&arguments.branch);
     options.commit_message.clone_from(&arguments.message);
     options.path_in_repo.clone_from(&arguments.path_in_repo);
-    let done = if arguments.path.is_dir() {
-        transfer::hub()?.upload_folder(&arguments.path, &repo, &options)?
+    let path = super::local(&arguments.path)?;
+    let done = if path.is_dir() {
+        transfer::hub()?.upload_folder(&path, &repo, &options)?
     } else {
-        model(arguments, options)?
+        model(&path, &arguments.repo, options)?
     };
     Ok(Outcome::success(if arguments.json {
         json::object(&report(&done))
@@ -51,18 +54,17 @@ pub(super) fn run(arguments: &Push) -> Result<Outcome, Failure> {
 
 /// Publishes a checkpoint of NNx as `save_pretrained` writes it.
 #[cfg(feature = "net")]
-fn model(arguments: &Push, options: PushOptions) -> Result<Upload, Failure> {
+fn model(path: &Path, repo: &str, options: PushOptions) -> Result<Upload, Failure> {
     use nnx::hub::ModelHubMixin;
 
-    let checkpoint = nnx::NNCheckpoint::from_file(&arguments.path)?;
+    let checkpoint = nnx::NNCheckpoint::from_file(path)?;
     let model = nnx::NNModel::from_checkpoint(&checkpoint)
-        .map_err(|error| Failure::from(error).in_path(&arguments.path))?;
-    let options = options.hub(transfer::hub()?);
-    Ok(model.push_to_hub_with(&arguments.repo, &options)?)
+        .map_err(|error| Failure::from(error).in_path(path))?;
+    Ok(model.push_to_hub_with(repo, &options.hub(transfer::hub()?))?)
 }
 
 #[cfg(not(feature = "net"))]
-fn model(_: &Push, _: PushOptions) -> Result<Upload, Failure> {
+fn model(_: &Path, _: &str, _: PushOptions) -> Result<Upload, Failure> {
     Err(Failure::new(
         "unsupported",
         "publishing a checkpoint needs networks: install the command with the feature `net`, or \

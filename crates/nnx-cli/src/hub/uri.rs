@@ -49,6 +49,9 @@ mod remote {
     use crate::failure::Failure;
     use crate::hub::transfer;
 
+    /// What the name of a sharded checkpoint's index ends with.
+    const INDEX: &str = ".index.json";
+
     /// The parts of a path on the Hub.
     #[derive(Debug, PartialEq)]
     pub(super) struct Place {
@@ -63,6 +66,8 @@ mod remote {
         options.revision.clone_from(&place.revision);
         let hub = transfer::hub()?;
         Ok(match &place.file {
+            // What an index names lies beside it.
+            Some(file) if file.ends_with(INDEX) => hub.snapshot(&place.repo, &options)?.join(file),
             Some(file) => hub.download(&place.repo, file, &options)?,
             None => hub.snapshot(&place.repo, &options)?,
         })
