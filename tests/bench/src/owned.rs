@@ -18,7 +18,7 @@ pub(crate) fn run(bench: &Bench) -> Result<()> {
         || Ok(read_all(&path)?.len() as u64),
     );
     #[cfg(feature = "peers")]
-    let row = crate::peers::owned(row, &path);
+    let row = crate::peers::loading(row, &path);
     let took = row.run()?;
     if let Some(python) = &bench.python {
         let theirs = python.time("torch.load", &path, Path::new(""))?;

@@ -18,19 +18,7 @@ pub(crate) fn touching<'a>(row: Row<'a>, path: &'a Path) -> Row<'a> {
     })
 }
 
-/// Columns of loading into memory.
-pub(crate) fn owned<'a>(row: Row<'a>, path: &'a Path) -> Row<'a> {
-    row.beside("pytorch-reader", None, move || {
-        let reader = PytorchReader::new(path)?;
-        let mut read = Vec::new();
-        for tensor in reader.tensors().values() {
-            read.push(tensor.read()?);
-        }
-        Ok(read.len() as u64)
-    })
-}
-
-/// Columns of loading many tensors.
+/// Columns of loading every tensor into memory.
 pub(crate) fn loading<'a>(row: Row<'a>, path: &'a Path) -> Row<'a> {
     row.beside("pytorch-reader", None, move || {
         let reader = PytorchReader::new(path)?;

@@ -1,7 +1,8 @@
 //! What a user should know of a conversion that went well.
 
 use crate::pickle::Graph;
-use crate::{CheckpointReader, TensorClass};
+use crate::torch::TensorInfo;
+use crate::{CheckpointReader, TensorClass, TensorEntry};
 
 /// Names that a note shows.
 const SHOWN: usize = 4;
@@ -18,20 +19,8 @@ pub(super) fn of_tensors_alone(reader: &CheckpointReader) -> Vec<String> {
             "the versions of the modules (`_metadata`) have no place in the target".to_owned(),
         );
     }
-    let mut attributes = Vec::new();
-    let mut subclasses = Vec::new();
-    for entry in reader.tensors() {
-        let info = entry.node().map(|node| object.tensor_info(node));
-        let Some(Ok(Some(info))) = info else {
-            continue;
-        };
-        if info.attributes.is_some() {
-            attributes.push(entry.name());
-        }
-        if info.class == TensorClass::Subclass {
-            subclasses.push(entry.name());
-        }
-    }
+    let attributes = named(reader, |info| info.attributes.is_some());
+    let subclasses = named(reader, |info| info.class == TensorClass::Subclass);
     notes.extend(told(&attributes, "attributes set on"));
     notes.extend(told(&subclasses, "the Python class of"));
     notes
@@ -49,19 +38,19 @@ pub(super) fn of_cast(reader: &CheckpointReader) -> Vec<String> {
     notes.extend(listed(&others).map(|names| {
         format!("{names} keep their dtype, as their elements lie in parts or in attributes")
     }));
-    let attributes: Vec<&str> = reader
-        .tensors()
-        .iter()
-        .filter(|entry| {
-            let info = entry
-                .node()
-                .and_then(|node| reader.object()?.tensor_info(node).ok()?);
-            info.is_some_and(|info| info.attributes.is_some())
-        })
-        .map(|entry| entry.name())
-        .collect();
+    let attributes = named(reader, |info| info.attributes.is_some());
     notes.extend(told(&attributes, "attributes set on"));
     notes
+}
+
+/// The names of the tensors of which something holds.
+fn named(reader: &CheckpointReader, holds: impl Fn(&TensorInfo) -> bool) -> Vec<&str> {
+    let of = |entry: &TensorEntry| reader.object()?.tensor_info(entry.node()?).ok()?;
+    let entries = reader.tensors().iter();
+    entries
+        .filter(|entry| of(entry).is_some_and(|info| holds(&info)))
+        .map(TensorEntry::name)
+        .collect()
 }
 
 /// Whether the root is a state dict with the versions of its modules.

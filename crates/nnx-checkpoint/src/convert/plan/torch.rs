@@ -39,6 +39,11 @@ pub(super) fn whole(
     let mut dtypes = HashMap::new();
     let mut changed = false;
     for entry in reader.tensors() {
+        let dtype = transform.dtype(entry.dtype());
+        let is_cast = dtype != entry.dtype();
+        if !is_cast && !options.compact {
+            continue;
+        }
         // A number that a module keeps beside its tensors stays one, and quantised integers stay
         // with their scale.
         let is_plain = |node: &NodeId| {
@@ -48,11 +53,7 @@ pub(super) fn whole(
         let Some(node) = entry.node().filter(is_plain) else {
             continue;
         };
-        let is_cast = transform.dtype(entry.dtype()) != entry.dtype();
-        dtypes.insert(entry.name(), transform.dtype(entry.dtype()));
-        if !is_cast && !options.compact {
-            continue;
-        }
+        dtypes.insert(entry.name(), dtype);
         let tensor = reader.tensor(entry.name())?;
         if !is_cast && !is_loose(&tensor) {
             continue;

@@ -114,7 +114,7 @@ pub(super) fn quoted(line: &[u8]) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// The argument of `UNICODE`: Latin-1 with `\uXXXX` and `\UXXXXXXXX`.
+/// The argument of `UNICODE`: Latin-1, with `\u` before four hex digits and `\U` before eight.
 pub(super) fn raw_unicode_escape(line: &[u8]) -> Result<Text> {
     let mut out = Vec::with_capacity(line.len());
     let mut surrogates = false;
