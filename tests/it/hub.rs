@@ -1,5 +1,6 @@
 //! Folders and repositories of models.
 
+mod cache;
 mod cases;
 mod desk;
 #[cfg(unix)]

@@ -196,9 +196,13 @@ impl Trip<'_> {
         let load = LoadOptions::default().hub(self.hub(site, &text(&home))?);
         self.load(&id, &load, &fixture)?;
         raw(&home, true)?;
+        let noted = listing(&home, &id)?;
         // Python first.
         let home = self.fresh()?;
         raw(&home, false)?;
+        if listing(&home, &id)? != noted {
+            return Err("the cache's note of what the repository has differs".into());
+        }
         let local = LoadOptions::default()
             .hub(self.hub(site, &text(&home))?)
             .local_files_only(true);
@@ -264,6 +268,17 @@ impl Trip<'_> {
         }
         Ok(done)
     }
+}
+
+/// What a cache has noted of the files of a repository.
+fn listing(home: &Path, id: &str) -> Result<Vec<u8>> {
+    let folder = format!("hub/models--{}/trees", id.replace('/', "--"));
+    let folder = home.join(folder);
+    let mut files = std::fs::read_dir(&folder)?;
+    let file = files
+        .next()
+        .ok_or("the cache has no note of what the repository has")??;
+    Ok(std::fs::read(file.path())?)
 }
 
 /// The repository of a model.

@@ -65,6 +65,12 @@ impl Failure {
         self
     }
 
+    /// Names the file, in the place of one that stood in for it.
+    pub(crate) fn with_path(mut self, path: &str) -> Self {
+        self.0.path = Some(path.to_owned());
+        self
+    }
+
     /// Changes the offset.
     pub(crate) fn at(mut self, offset: Option<u64>) -> Self {
         self.0.offset = offset;

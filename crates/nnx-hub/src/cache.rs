@@ -5,8 +5,12 @@
 //!   blobs/<hash>                 the files, named by what the repository states of them
 //!   snapshots/<commit>/<file>    links to them
 //!   refs/<branch or tag>         the commit that it stood for
+//!   trees/<commit>.json          what the repository has at a commit
 //! .locks/models--owner--name/<hash>.lock
 //! ```
+
+mod listing;
+mod partial;
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -34,8 +38,12 @@ impl RepoCache {
         }
     }
 
-    pub(crate) fn blob(&self, digest: &Digest) -> PathBuf {
-        self.root.join("blobs").join(digest.hex())
+    fn blobs(&self) -> PathBuf {
+        self.root.join("blobs")
+    }
+
+    fn blob(&self, digest: &Digest) -> PathBuf {
+        self.blobs().join(digest.hex())
     }
 
     pub(crate) fn snapshot(&self, commit: &str) -> PathBuf {
@@ -96,48 +104,18 @@ impl RepoCache {
     }
 
     /// Whether the cache has the file, whole, and, where that is asked for, with the bytes of its
-    /// hash. One that it has otherwise is removed.
+    /// hash. One that it has otherwise is removed, where that is allowed.
     ///
     /// # Errors
-    /// When the operating system refuses.
+    /// When the operating system refuses to read it.
     pub(crate) fn has(&self, digest: &Digest, bytes: Option<u64>, verify: bool) -> Result<bool> {
         let path = self.blob(digest);
-        let io = |error| Error::io(&path, error);
-        let mut file = match File::open(&path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-            Err(error) => return Err(io(error)),
-        };
-        let found = file.metadata().map_err(io)?.len();
-        let sound = bytes.is_none_or(|bytes| bytes == found)
-            && (!verify || digest::matches(&mut file, digest, found).map_err(io)?);
-        if !sound {
-            fs::remove_file(&path).map_err(io)?;
+        let sound = is_sound(&path, digest, bytes, verify)?;
+        if sound == Some(false) {
+            // A cache that others fill may be read-only.
+            let _ = fs::remove_file(&path);
         }
-        Ok(sound)
-    }
-
-    /// A file to download into.
-    ///
-    /// # Errors
-    /// When the operating system refuses.
-    pub(crate) fn incomplete(&self, digest: &Digest) -> Result<NamedTempFile> {
-        let folder = self.root.join("blobs");
-        fs::create_dir_all(&folder).map_err(|error| Error::io(&folder, error))?;
-        temporary(&folder, &format!("{}.", digest.hex()), ".incomplete")
-            .map_err(|error| Error::io(&folder, error))
-    }
-
-    /// Makes a downloaded file count.
-    ///
-    /// # Errors
-    /// When the operating system refuses.
-    pub(crate) fn keep(&self, file: NamedTempFile, digest: &Digest) -> Result<()> {
-        let path = self.blob(digest);
-        let io = |error| Error::io(&path, error);
-        file.as_file().sync_all().map_err(io)?;
-        file.persist(&path).map_err(|error| io(error.error))?;
-        Ok(())
+        Ok(sound == Some(true))
     }
 
     /// Puts a file into a snapshot.
@@ -176,35 +154,77 @@ impl RepoCache {
         fs::hard_link(&blob, link).or_else(|_| fs::copy(&blob, link).map(|_| ()))
     }
 
-    /// Checks the files of a snapshot that is used without asking the Hub: each is named by its
-    /// hash. A name whose file was dropped or damaged is removed.
+    /// Whether a snapshot has the file. Of one that is not known from a listing, the name of the
+    /// link tells the hash, and any file that is no link counts.
+    ///
+    /// # Errors
+    /// When the operating system refuses to read it.
+    pub(crate) fn holds(
+        &self,
+        commit: &str,
+        name: &str,
+        known: Option<(&Digest, u64)>,
+        verify: bool,
+    ) -> Result<bool> {
+        let path = self.snapshot(commit).join(name);
+        let target = fs::read_link(&path).ok();
+        let linked = target
+            .as_deref()
+            .and_then(|target| Digest::of_name(target.file_name()?.to_str()?));
+        match (linked, known) {
+            (Some(linked), Some((digest, bytes))) => {
+                Ok(linked == *digest && self.has(digest, Some(bytes), verify)?)
+            }
+            (Some(linked), None) => self.has(&linked, None, verify),
+            (None, Some((digest, bytes))) => {
+                Ok(is_sound(&path, digest, Some(bytes), verify)? == Some(true))
+            }
+            (None, None) => Ok(path.is_file()),
+        }
+    }
+
+    /// The names of the files in a snapshot, those of links that lead nowhere among them.
     ///
     /// # Errors
     /// When the operating system refuses.
-    pub(crate) fn check_snapshot(&self, folder: &Path, verify: bool) -> Result<bool> {
-        let mut sound = true;
-        let mut folders = vec![folder.to_path_buf()];
-        while let Some(folder) = folders.pop() {
+    pub(crate) fn names(&self, commit: &str) -> Result<Vec<String>> {
+        let root = self.snapshot(commit);
+        let mut names = Vec::new();
+        let mut folders = vec![String::new()];
+        while let Some(below) = folders.pop() {
+            let folder = root.join(&below);
             let io = |error| Error::io(&folder, error);
             for entry in fs::read_dir(&folder).map_err(io)? {
                 let entry = entry.map_err(io)?;
-                let path = entry.path();
-                if entry.file_type().map_err(io)?.is_dir() {
-                    folders.push(path);
-                    continue;
-                }
-                let digest = fs::read_link(&path)
-                    .ok()
-                    .and_then(|target| Digest::of_name(target.file_name()?.to_str()?));
-                let Some(digest) = digest else { continue };
-                if !self.has(&digest, None, verify)? {
-                    fs::remove_file(&path).map_err(|error| Error::io(&path, error))?;
-                    sound = false;
+                let name = format!("{below}{}", entry.file_name().to_string_lossy());
+                match entry.file_type().map_err(io)?.is_dir() {
+                    true => folders.push(format!("{name}/")),
+                    false => names.push(name),
                 }
             }
         }
-        Ok(sound)
+        names.sort();
+        Ok(names)
     }
+}
+
+/// Whether a file is the one of that hash, as far as that is asked for; none when it is not there.
+fn is_sound(
+    path: &Path,
+    digest: &Digest,
+    bytes: Option<u64>,
+    verify: bool,
+) -> Result<Option<bool>> {
+    let io = |error| Error::io(path, error);
+    let mut file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(io(error)),
+    };
+    let found = file.metadata().map_err(io)?.len();
+    let sound = bytes.is_none_or(|bytes| bytes == found)
+        && (!verify || digest::matches(&mut file, digest, found).map_err(io)?);
+    Ok(Some(sound))
 }
 
 /// A new file with the mode of any file that the user makes.

@@ -135,10 +135,16 @@ pub enum ErrorKind {
     #[error("the call needs a token; log in with `hf auth login`, or set `HF_TOKEN`")]
     TokenMissing,
     /// The token is known, but does not allow this.
-    #[error("not allowed{}: {message}; use a token with the permission to write", in_repo(repo.as_deref()))]
+    #[error(
+        "not allowed{}: {message}; use a token with the permission to {}",
+        in_repo(repo.as_deref()),
+        if *writing { "write" } else { "read it" }
+    )]
     Forbidden {
         /// The repository, where one was named.
         repo: Option<String>,
+        /// Whether something was to be changed, and not only read.
+        writing: bool,
         /// What the Hub said.
         message: String,
     },
@@ -204,6 +210,20 @@ pub enum ErrorKind {
         /// The cache.
         cache: PathBuf,
     },
+    /// Only local files may be used, and the cache has some of them alone.
+    #[error(
+        "the cache has `{repo}` at `{revision}` only in part: {} missing or damaged ({}), and only local files may be used; load it once with the network, or unset `HF_HUB_OFFLINE`",
+        match missing.len() { 1 => "a file is".to_owned(), more => format!("{more} files are") },
+        first_of(missing)
+    )]
+    IncompleteSnapshot {
+        /// The repository.
+        repo: String,
+        /// The revision.
+        revision: String,
+        /// The names of the files.
+        missing: Vec<String>,
+    },
     /// The call needs the network, which was forbidden.
     #[error("{what} needs the network, and only local files may be used; unset `HF_HUB_OFFLINE`")]
     Offline {
@@ -264,6 +284,38 @@ fn known_options(known: &[String]) -> String {
     }
 }
 
+/// Names that a message lists.
+const SHOWN_NAMES: usize = 3;
+
+fn first_of(names: &[String]) -> String {
+    let first = names.iter().take(SHOWN_NAMES);
+    let mut first: Vec<String> = first.map(|name| format!("`{}`", shown(name))).collect();
+    if let Some(more @ 1..) = names.len().checked_sub(SHOWN_NAMES) {
+        first.push(format!("{more} more"));
+    }
+    first.join(", ")
+}
+
+/// Characters of a text from outside that a message shows.
+const SHOWN_CHARACTERS: usize = 300;
+
+/// A text from outside as a message shows it: without line breaks or anything else that a terminal
+/// obeys, and cut where it gets long.
+pub(crate) fn shown(text: &str) -> String {
+    let mut out = String::new();
+    for (index, character) in text.chars().enumerate() {
+        if index == SHOWN_CHARACTERS {
+            out.push('…');
+            break;
+        }
+        match character.is_control() {
+            true => out.extend(character.escape_default()),
+            false => out.push(character),
+        }
+    }
+    out
+}
+
 fn in_repo(repo: Option<&str>) -> String {
     repo.map(|repo| format!(" in `{repo}`")).unwrap_or_default()
 }
@@ -301,6 +353,7 @@ impl ErrorKind {
             Self::Timeout { .. } => "timeout",
             Self::Corrupt { .. } => "corrupt",
             Self::NotCached { .. } => "not_cached",
+            Self::IncompleteSnapshot { .. } => "incomplete_snapshot",
             Self::Offline { .. } => "offline",
             Self::Conflict { .. } => "conflict",
             Self::CommitUnknown { .. } => "commit_unknown",

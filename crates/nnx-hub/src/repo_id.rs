@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, shown};
 
 /// A repository's name, `owner/name` or `name`, by the Hub's rules.
 ///
@@ -49,10 +49,7 @@ impl RepoId {
         } else {
             return Ok(Self(id.to_owned()));
         };
-        Err(Error::from(ErrorKind::RepoId {
-            id: id.chars().filter(|c| !c.is_control()).take(200).collect(),
-            why,
-        }))
+        Err(Error::from(ErrorKind::RepoId { id: shown(id), why }))
     }
 
     /// The whole name.

@@ -1,6 +1,6 @@
 //! Names of files that come from outside: from a repository's listing, or from a model's code.
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, shown};
 
 /// Checks that a name leads to a file within its folder, on every system alike.
 ///
@@ -22,7 +22,7 @@ pub(crate) fn check(path: &str) -> Result<()> {
         }
     };
     Err(Error::from(ErrorKind::UnsafePath {
-        path: path.chars().filter(|c| !c.is_control()).take(200).collect(),
+        path: shown(path),
         why,
     }))
 }
@@ -73,6 +73,14 @@ mod tests {
             check_refused(path);
         }
         check_refused(&"a".repeat(2000));
+    }
+
+    #[test]
+    fn what_a_terminal_would_obey_is_told_and_not_obeyed() {
+        let text = check("a\u{1b}[2J\nb").unwrap_err().to_string();
+        assert!(text.contains("`a\\u{1b}[2J\\nb`"), "{text}");
+        let text = check(&"é".repeat(2000)).unwrap_err().to_string();
+        assert!(text.contains("é…`") && text.chars().count() < 400, "{text}");
     }
 
     #[test]

@@ -42,7 +42,8 @@ mod remote {
     use std::io::Write;
     use std::path::PathBuf;
 
-    use nnx::hub::{Hub, RepoId, Settings, SnapshotOptions};
+    use nnx::checkpoint::CheckpointReader;
+    use nnx::hub::{Hub, RemoteFile, RepoId, Settings, SnapshotOptions};
     use tempfile::NamedTempFile;
 
     use super::SCHEME;
@@ -73,8 +74,8 @@ mod remote {
         })
     }
 
-    pub(super) fn header(place: &str) -> Result<Option<NamedTempFile>, Failure> {
-        let place = Place::parse(place)?;
+    pub(super) fn header(text: &str) -> Result<Option<NamedTempFile>, Failure> {
+        let place = Place::parse(text)?;
         // Without the network the cache is all there is.
         if Settings::from_env()?.offline {
             return Ok(None);
@@ -82,17 +83,25 @@ mod remote {
         let revision = place.revision.as_deref().unwrap_or("main");
         let file = place.file.as_deref().unwrap_or_default();
         let remote = Hub::from_env()?.open(&place.repo, revision, file)?;
+        // Parts have no hash, so one that cannot be right is asked for once more.
+        stand_in(&remote)
+            .or_else(|_| stand_in(&remote))
+            .map(Some)
+            .map_err(|failure| failure.with_path(&format!("{SCHEME}{text}")))
+    }
+
+    /// A file of the header and a hole in the place of the rest, of which nothing is read.
+    fn stand_in(remote: &RemoteFile) -> Result<NamedTempFile, Failure> {
         let header = remote.safetensors_header()?;
-        // The rest of the file is a hole, of which nothing is read.
         let write = || -> std::io::Result<NamedTempFile> {
             let mut file = NamedTempFile::new()?;
             file.write_all(&header)?;
             file.as_file().set_len(remote.entry().size)?;
             Ok(file)
         };
-        write()
-            .map(Some)
-            .map_err(|error| Failure::new("io", error.to_string()))
+        let file = write().map_err(|error| Failure::new("io", error.to_string()))?;
+        CheckpointReader::open(file.path())?;
+        Ok(file)
     }
 
     impl Place {

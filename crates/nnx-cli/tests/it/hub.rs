@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use nnx_hub_server::{HubServer, WRITE_TOKEN};
+use nnx_hub_server::{Action, Fault, HubServer, WRITE_TOKEN};
 
 const REPO: &str = "acme/model";
 
@@ -143,6 +143,30 @@ fn a_header_is_read_without_the_file() {
     ]);
     assert!(said.contains("w"), "{said}");
     assert!(desk.home.path().join("hf/hub").exists());
+}
+
+#[test]
+fn a_header_that_did_not_arrive_intact_is_asked_for_again() {
+    let desk = Desk::new();
+    let path = fixtures().join("nnx-0.4.1/hub/ff_relu/model.safetensors");
+    let file = fs::read(path).expect("a fixture");
+    desk.hub.seed(REPO, &[("model.safetensors", &file)]);
+    let remote = format!("hf://{REPO}/model.safetensors");
+    let said = desk.succeed(&["inspect", &remote]);
+    // In the middle of the header, and in its length.
+    for damage in [Action::Corrupt, Action::Body("x".repeat(file.len()))] {
+        desk.hub.calm();
+        desk.hub.fault(Fault::new("/blob/", damage));
+        assert_eq!(desk.succeed(&["inspect", &remote]), said);
+    }
+    // One that is always so is the file's own, under the name that was asked for.
+    desk.hub.calm();
+    let broken = [&file[..8], b"x", &file[9..]].concat();
+    desk.hub.seed(REPO, &[("model.safetensors", &broken)]);
+    desk.fail(
+        &["inspect", &remote],
+        &format!("offset 0x8, file `{remote}`"),
+    );
 }
 
 #[test]

@@ -3,14 +3,12 @@
 use std::time::Duration;
 
 use super::{Call, Failure};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, shown};
 use crate::token::Token;
-use crate::transport::Response;
+use crate::transport::{Method, Response};
 
 /// Bytes of a refusal that are read for its message.
 const MAX_BYTES: u64 = 64 << 10;
-/// Characters of it that are shown.
-const SHOWN: usize = 300;
 
 /// The failure that a reply stands for.
 pub(super) fn of(call: &Call<'_>, response: &mut Response, token: Option<&Token>) -> Failure {
@@ -53,6 +51,7 @@ pub(super) fn of(call: &Call<'_>, response: &mut Response, token: Option<&Token>
         (401, ..) => ErrorKind::TokenMissing,
         (403, ..) => ErrorKind::Forbidden {
             repo: place.repo.map(ToString::to_string),
+            writing: !matches!(call.method, Method::Get | Method::Head),
             message,
         },
         (412, _, Some(_), _) => ErrorKind::Conflict { repo: repo() },
@@ -103,13 +102,9 @@ fn message(response: &mut Response, token: Option<&Token>) -> String {
     if let Some(token) = token {
         said = token.hidden_in(&said);
     }
-    let said: String = said
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .take(SHOWN)
-        .collect();
-    match said.trim() {
-        "" => "it gave no reason".to_owned(),
-        said => said.to_owned(),
+    let words: Vec<&str> = said.split_whitespace().collect();
+    match words.as_slice() {
+        [] => "it gave no reason".to_owned(),
+        words => shown(&words.join(" ")),
     }
 }

@@ -5,7 +5,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 
 use super::Hub;
 use super::tree::TreeEntry;
-use crate::digest::Hasher;
+use crate::digest::{self, Hasher};
 use crate::error::{Error, ErrorKind, Result};
 use crate::exchange::{Call, Failure, Place};
 use crate::progress::{Direction, Event};
@@ -30,6 +30,15 @@ struct Arrival<'a> {
     short_ends: u32,
 }
 
+/// What came of taking all bytes.
+#[derive(Debug, PartialEq)]
+enum Filled {
+    /// They are those of the file.
+    Whole,
+    /// They are these.
+    Otherwise(String),
+}
+
 impl<'a> Arrival<'a> {
     fn new(entry: &'a TreeEntry, file: &'a mut File) -> Self {
         Self {
@@ -38,6 +47,23 @@ impl<'a> Arrival<'a> {
             file,
             position: 0,
             short_ends: 0,
+        }
+    }
+
+    /// Takes what an earlier download has left as what has arrived.
+    fn take_up(&mut self, leftover: File) -> std::io::Result<()> {
+        digest::for_each_chunk(&mut leftover.take(self.entry.size), |chunk| {
+            self.hasher.update(chunk);
+            self.position = self.position.saturating_add(chunk.len() as u64);
+            self.file.write_all(chunk)
+        })
+    }
+
+    fn compared(&self) -> Filled {
+        let digest = self.hasher.clone().finish();
+        match digest == self.entry.digest {
+            true => Filled::Whole,
+            false => Filled::Otherwise(format!("{} bytes with {digest}", self.position)),
         }
     }
 
@@ -63,8 +89,9 @@ impl Hub {
         Call::new(Method::Get, self.client.url(&path), place)
     }
 
-    /// Downloads a file into another one. What arrives is compared with what the repository states;
-    /// a cut download goes on where it was cut, a wrong one starts over, once.
+    /// Downloads a file into another one, which gets first what an earlier download has left of it.
+    /// What arrives is compared with what the repository states; a cut download goes on where it was
+    /// cut, a wrong one starts over, once.
     ///
     /// # Errors
     /// [`ErrorKind::Corrupt`] when it was wrong twice, what a refusal stands for, or what goes wrong
@@ -74,35 +101,42 @@ impl Hub {
         repo: &RepoId,
         commit: &str,
         entry: &TreeEntry,
+        leftover: Option<File>,
         file: &mut File,
     ) -> Result<()> {
         let path = std::path::PathBuf::from(&entry.path);
         let io = |error| Error::io(&path, error);
         let mut arrival = Arrival::new(entry, file);
+        let mut whole = false;
+        if let Some(leftover) = leftover {
+            // What was left may be of something else, and is no start of its own.
+            arrival.take_up(leftover).map_err(io)?;
+            whole = self.fill(repo, commit, &mut arrival)? == Filled::Whole;
+        }
         let mut found = String::new();
         for start in 1..=MAX_STARTS {
-            arrival.restart().map_err(io)?;
-            arrival.short_ends = 0;
-            let extra = self.fill(repo, commit, &mut arrival)?;
-            let digest = arrival.hasher.clone().finish();
-            if !extra && digest == entry.digest {
-                arrival.file.flush().map_err(io)?;
-                self.client.tell(&Event::Finished {
-                    direction: Direction::Down,
-                    file: &entry.path,
-                });
-                return Ok(());
+            if whole {
+                break;
             }
-            found = match extra {
-                true => format!("more than {} bytes", entry.size),
-                false => format!("{} bytes with {digest}", arrival.position),
-            };
-            if start < MAX_STARTS {
+            if start > 1 {
                 let file = &entry.path;
                 self.client.note(&format!(
                     "`{file}` did not arrive intact; downloading it again"
                 ));
             }
+            arrival.restart().map_err(io)?;
+            match self.fill(repo, commit, &mut arrival)? {
+                Filled::Whole => whole = true,
+                Filled::Otherwise(what) => found = what,
+            }
+        }
+        if whole {
+            arrival.file.flush().map_err(io)?;
+            self.client.tell(&Event::Finished {
+                direction: Direction::Down,
+                file: &entry.path,
+            });
+            return Ok(());
         }
         Err(Error::from(ErrorKind::Corrupt {
             file: entry.path.clone(),
@@ -111,16 +145,21 @@ impl Hub {
         }))
     }
 
-    /// Takes bytes until all have arrived, and says whether there were more.
-    fn fill(&self, repo: &RepoId, commit: &str, arrival: &mut Arrival<'_>) -> Result<bool> {
+    /// Takes bytes until all have arrived, and compares them with what the repository states.
+    fn fill(&self, repo: &RepoId, commit: &str, arrival: &mut Arrival<'_>) -> Result<Filled> {
         let mut failures = 0;
-        if arrival.entry.size == 0 {
-            return Ok(false);
-        }
+        arrival.short_ends = 0;
         loop {
             let before = arrival.position;
+            if before == arrival.entry.size {
+                return Ok(arrival.compared());
+            }
             let failure = match self.take(repo, commit, arrival) {
-                Ok(extra) => return Ok(extra),
+                Ok(false) => return Ok(arrival.compared()),
+                Ok(true) => {
+                    let size = arrival.entry.size;
+                    return Ok(Filled::Otherwise(format!("more than {size} bytes")));
+                }
                 Err(failure) => failure,
             };
             // A server that sends on, however little at a time, is not given up.
@@ -133,7 +172,7 @@ impl Hub {
         }
     }
 
-    /// One request for what has not arrived yet.
+    /// One request for what has not arrived yet; says whether there was more than that.
     fn take(
         &self,
         repo: &RepoId,

@@ -5,8 +5,9 @@ use std::ops::Range;
 
 use super::Hub;
 use super::download::continues;
+use super::snapshot::entry_not_found;
 use super::tree::TreeEntry;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::exchange::{Call, Failure};
 use crate::repo_id::RepoId;
 use crate::safe_path;
@@ -40,13 +41,7 @@ impl Hub {
         let commit = self.repo_info(repo, revision)?.commit;
         let entries = self.tree(repo, &commit)?;
         let entry = entries.into_iter().find(|entry| entry.path == file);
-        let entry = entry.ok_or_else(|| {
-            Error::from(ErrorKind::EntryNotFound {
-                repo: repo.to_string(),
-                revision: revision.to_owned(),
-                file: file.to_owned(),
-            })
-        })?;
+        let entry = entry.ok_or_else(|| entry_not_found(repo, revision, file))?;
         Ok(RemoteFile {
             hub: self.clone(),
             repo: repo.clone(),

@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 
 use super::Hub;
 use crate::digest::is_hex;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, shown};
 use crate::exchange::{Call, Place};
 use crate::repo_id::RepoId;
 use crate::transport::Method;
@@ -196,11 +196,7 @@ pub(super) fn check_revision(revision: &str) -> Result<()> {
         return Ok(());
     };
     Err(Error::from(ErrorKind::Revision {
-        revision: revision
-            .chars()
-            .filter(|c| !c.is_control())
-            .take(200)
-            .collect(),
+        revision: shown(revision),
         why,
     }))
 }

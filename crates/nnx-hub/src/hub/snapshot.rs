@@ -6,6 +6,7 @@ use super::Hub;
 use super::repository::check_revision;
 use super::tree::TreeEntry;
 use crate::cache::RepoCache;
+use crate::digest::Digest;
 use crate::error::{Error, ErrorKind, Result};
 use crate::patterns;
 use crate::progress::{Direction, Event};
@@ -73,6 +74,10 @@ impl Hub {
     /// The folder that has a repository's files at one commit; what the cache lacks of them is
     /// downloaded. The folder is that of `huggingface_hub`, and so are the names in it.
     ///
+    /// Where only the cache may be used, it has to have every file that is asked for, as far as it
+    /// knows what the repository has at that commit: it does when this client, or version 2 of
+    /// Python's, has listed it once.
+    ///
     /// A file counts when its size and hash are those that the repository states. The revision is
     /// noted in the cache when all files are there, so that a download that broke off is never taken
     /// for a whole one.
@@ -80,16 +85,20 @@ impl Hub {
     /// # Errors
     /// [`ErrorKind::RepositoryNotFound`], [`ErrorKind::RevisionNotFound`], [`ErrorKind::Gated`],
     /// [`ErrorKind::Corrupt`], [`ErrorKind::NotCached`] when only the cache may be used and lacks it,
-    /// or what goes wrong on the way or on the disk.
+    /// [`ErrorKind::IncompleteSnapshot`] when it lacks some of the files or has damaged ones, or what
+    /// goes wrong on the way or on the disk.
     pub fn snapshot(&self, repo: &RepoId, options: &SnapshotOptions) -> Result<PathBuf> {
         let revision = options.revision.as_deref().unwrap_or("main");
         check_revision(revision)?;
         let cache = RepoCache::new(&self.cache_dir, repo);
         if self.offline || options.local_files_only {
-            return self.cached(repo, revision, &cache);
+            let commit = self.cached(repo, revision, &cache)?;
+            let takes = |path: &str| options.takes(path);
+            self.check_cached(repo, revision, &cache, &commit, &takes)?;
+            return Ok(cache.snapshot(&commit));
         }
         let commit = self.repo_info(repo, revision)?.commit;
-        let mut entries = self.tree(repo, &commit)?;
+        let mut entries = self.listed(repo, &commit, &cache)?;
         entries.retain(|entry| options.takes(&entry.path));
         self.fetch(repo, &commit, &entries, &cache, options.force_download)?;
         cache.set_commit(revision, &commit)?;
@@ -113,25 +122,31 @@ impl Hub {
         check_revision(revision)?;
         let cache = RepoCache::new(&self.cache_dir, repo);
         if self.offline || options.local_files_only {
-            let path = self.cached(repo, revision, &cache)?.join(file);
-            return match path.is_file() {
-                true => Ok(path),
-                false => Err(self.not_cached(repo, revision)),
-            };
+            let commit = self.cached(repo, revision, &cache)?;
+            if self.check_cached(repo, revision, &cache, &commit, &|path| path == file)? {
+                return Ok(cache.snapshot(&commit).join(file));
+            }
+            return Err(match cache.listing(&commit) {
+                Some(_) => entry_not_found(repo, revision, file),
+                None => self.not_cached(repo, revision),
+            });
         }
         let commit = self.repo_info(repo, revision)?.commit;
-        let mut entries = self.tree(repo, &commit)?;
+        let mut entries = self.listed(repo, &commit, &cache)?;
         entries.retain(|entry| entry.path == file);
         if entries.is_empty() {
-            return Err(Error::from(ErrorKind::EntryNotFound {
-                repo: repo.to_string(),
-                revision: revision.to_owned(),
-                file: file.to_owned(),
-            }));
+            return Err(entry_not_found(repo, revision, file));
         }
         self.fetch(repo, &commit, &entries, &cache, options.force_download)?;
         cache.set_commit(revision, &commit)?;
         Ok(cache.snapshot(&commit).join(file))
+    }
+
+    /// The files of a repository at a commit, which the cache takes a note of.
+    fn listed(&self, repo: &RepoId, commit: &str, cache: &RepoCache) -> Result<Vec<TreeEntry>> {
+        let entries = self.tree(repo, commit)?;
+        cache.set_listing(commit, &entries);
+        Ok(entries)
     }
 
     /// Brings files into the cache and links them into the commit's folder.
@@ -162,9 +177,17 @@ impl Hub {
             let lock = cache.lock(&entry.digest)?;
             // Another process may have brought it in the meantime.
             if force || !cache.has(&entry.digest, Some(entry.size), self.verify_cached)? {
+                // Without the lock another process may be writing what looks left behind.
+                let leftover = match lock.is_some() && !force {
+                    true => cache.leftover(&entry.digest, entry.size),
+                    false => None,
+                };
                 let mut file = cache.incomplete(&entry.digest)?;
-                self.download_into(repo, commit, entry, file.as_file_mut())?;
+                self.download_into(repo, commit, entry, leftover, file.as_file_mut())?;
                 cache.keep(file, &entry.digest)?;
+            }
+            if lock.is_some() {
+                cache.remove_leftovers(&entry.digest);
             }
             drop(lock);
             cache.link(commit, &entry.path, &entry.digest)?;
@@ -172,15 +195,54 @@ impl Hub {
         Ok(())
     }
 
-    /// The folder of a revision that the cache knows.
-    fn cached(&self, repo: &RepoId, revision: &str, cache: &RepoCache) -> Result<PathBuf> {
-        let not_cached = || self.not_cached(repo, revision);
-        let commit = cache.commit_of(revision).ok_or_else(not_cached)?;
-        let folder = cache.snapshot(&commit);
-        if !folder.is_dir() || !cache.check_snapshot(&folder, self.verify_cached)? {
-            return Err(not_cached());
+    /// The commit of a revision of which the cache has files.
+    fn cached(&self, repo: &RepoId, revision: &str, cache: &RepoCache) -> Result<String> {
+        let commit = cache.commit_of(revision);
+        commit
+            .filter(|commit| cache.snapshot(commit).is_dir())
+            .ok_or_else(|| self.not_cached(repo, revision))
+    }
+
+    /// Checks that the cache has the files that are wanted, and says whether there are any.
+    fn check_cached(
+        &self,
+        repo: &RepoId,
+        revision: &str,
+        cache: &RepoCache,
+        commit: &str,
+        takes: &dyn Fn(&str) -> bool,
+    ) -> Result<bool> {
+        let mut wanted: usize = 0;
+        let mut missing = Vec::new();
+        let mut check = |name: &str, known: Option<(&Digest, u64)>| -> Result<()> {
+            if takes(name) {
+                wanted = wanted.saturating_add(1);
+                if !cache.holds(commit, name, known, self.verify_cached)? {
+                    missing.push(name.to_owned());
+                }
+            }
+            Ok(())
+        };
+        match cache.listing(commit) {
+            Some(entries) => {
+                for entry in &entries {
+                    check(&entry.path, Some((&entry.digest, entry.size)))?;
+                }
+            }
+            None => {
+                for name in cache.names(commit)? {
+                    check(&name, None)?;
+                }
+            }
         }
-        Ok(folder)
+        match missing.is_empty() {
+            true => Ok(wanted > 0),
+            false => Err(Error::from(ErrorKind::IncompleteSnapshot {
+                repo: repo.to_string(),
+                revision: revision.to_owned(),
+                missing,
+            })),
+        }
     }
 
     #[cold]
@@ -191,4 +253,13 @@ impl Hub {
             cache: self.cache_dir.clone(),
         })
     }
+}
+
+#[cold]
+pub(super) fn entry_not_found(repo: &RepoId, revision: &str, file: &str) -> Error {
+    Error::from(ErrorKind::EntryNotFound {
+        repo: repo.to_string(),
+        revision: revision.to_owned(),
+        file: file.to_owned(),
+    })
 }

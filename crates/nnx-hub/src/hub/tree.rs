@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use super::Hub;
 use super::repository::{check_revision, text};
-use crate::digest::Digest;
+use crate::digest::{Digest, is_hex};
 use crate::error::Result;
 use crate::exchange::{self, Call, Place};
 use crate::repo_id::RepoId;
@@ -27,6 +27,11 @@ pub struct TreeEntry {
     pub size: u64,
     /// Its hash.
     pub digest: Digest,
+    /// What git names it by: of a large file, that is the hash of a pointer to it. None where the
+    /// listing lacks it.
+    pub(crate) blob_id: Option<String>,
+    /// What the Hub's store names it by, where it is there.
+    pub(crate) xet_hash: Option<String>,
 }
 
 impl Hub {
@@ -99,15 +104,19 @@ fn entry(call: &Call<'_>, row: &Json) -> Result<Option<TreeEntry>> {
     let path = text(call, row, "path")?;
     safe_path::check(&path)?;
     let wrong = || call.protocol(format!("the listing has no size and hash of `{path}`"));
+    let blob_id = row.get("oid").and_then(Json::as_str);
     let digest = match row.get("lfs") {
         Some(lfs) if !lfs.is_null() => {
             // Listings name it `oid`; other replies of the Hub, `sha256`.
             let oid = lfs.get("oid").or_else(|| lfs.get("sha256"));
             Digest::sha256(oid.and_then(Json::as_str).unwrap_or_default())
         }
-        _ => Digest::git_sha1(row.get("oid").and_then(Json::as_str).unwrap_or_default()),
+        _ => Digest::git_sha1(blob_id.unwrap_or_default()),
     };
+    let xet_hash = row.get("xetHash").and_then(Json::as_str);
     Ok(Some(TreeEntry {
+        blob_id: blob_id.filter(|id| is_hex(id, 40)).map(str::to_owned),
+        xet_hash: xet_hash.filter(|hash| is_hex(hash, 64)).map(str::to_owned),
         size: row.get("size").and_then(Json::as_u64).ok_or_else(wrong)?,
         digest: digest.ok_or_else(wrong)?,
         path,

@@ -1,0 +1,75 @@
+//! Files that are on their way into the cache.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::PathBuf;
+
+use tempfile::NamedTempFile;
+
+use super::{RepoCache, temporary};
+use crate::digest::Digest;
+use crate::error::{Error, Result};
+
+/// What the name of a file ends with that has not arrived yet, here and in Python.
+const INCOMPLETE: &str = ".incomplete";
+
+impl RepoCache {
+    /// A file to download into.
+    ///
+    /// # Errors
+    /// When the operating system refuses.
+    pub(crate) fn incomplete(&self, digest: &Digest) -> Result<NamedTempFile> {
+        let folder = self.blobs();
+        fs::create_dir_all(&folder).map_err(|error| Error::io(&folder, error))?;
+        temporary(&folder, &format!("{}.", digest.hex()), INCOMPLETE)
+            .map_err(|error| Error::io(&folder, error))
+    }
+
+    /// What a process that was stopped has left of a file, the longest where there are several. Only
+    /// who holds the file's [`lock`](Self::lock) may ask: what others are writing is no leftover.
+    pub(crate) fn leftover(&self, digest: &Digest, bytes: u64) -> Option<File> {
+        let fits = |file: &File| {
+            let found = file.metadata().ok().map(|about| about.len());
+            found.is_some_and(|found| (1..=bytes).contains(&found))
+        };
+        let files = self.leftovers(digest).into_iter();
+        files.filter_map(|path| File::open(path).ok()).find(fits)
+    }
+
+    /// Removes the leftovers of a file that is there now, under the same condition.
+    pub(crate) fn remove_leftovers(&self, digest: &Digest) {
+        for path in self.leftovers(digest) {
+            let _ = fs::remove_file(path);
+        }
+    }
+
+    /// The longest first.
+    fn leftovers(&self, digest: &Digest) -> Vec<PathBuf> {
+        let is_own = |name: &str| {
+            let rest = name.strip_prefix(digest.hex());
+            rest.is_some_and(|rest| rest.starts_with('.') && rest.ends_with(INCOMPLETE))
+        };
+        let entries = fs::read_dir(self.blobs()).into_iter().flatten().flatten();
+        let mut found: Vec<(u64, PathBuf)> = entries
+            .filter(|entry| entry.file_name().to_str().is_some_and(is_own))
+            .filter_map(|entry| {
+                let about = entry.path().symlink_metadata().ok()?;
+                about.is_file().then(|| (about.len(), entry.path()))
+            })
+            .collect();
+        found.sort_by(|one, other| other.cmp(one));
+        found.into_iter().map(|(_, path)| path).collect()
+    }
+
+    /// Makes a downloaded file count.
+    ///
+    /// # Errors
+    /// When the operating system refuses.
+    pub(crate) fn keep(&self, file: NamedTempFile, digest: &Digest) -> Result<()> {
+        let path = self.blob(digest);
+        let io = |error: io::Error| Error::io(&path, error);
+        file.as_file().sync_all().map_err(io)?;
+        file.persist(&path).map_err(|error| io(error.error))?;
+        Ok(())
+    }
+}
