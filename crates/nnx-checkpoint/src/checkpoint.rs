@@ -249,19 +249,10 @@ impl NNCheckpoint {
     /// unchanged then.
     pub fn to_file(&self, path: impl AsRef<Path>, format: CheckpointFormat) -> Result<()> {
         let path = path.as_ref();
-        match format {
-            CheckpointFormat::Pickle => {
-                let object = encode::object(self)?;
-                save_atomic(path, |out| object.write_to(out, Self::ARCHIVE_ROOT))
-            }
-            CheckpointFormat::SafeTensors => {
-                let (tensors, metadata) = metadata::parts(self)?;
-                save_atomic(path, |out| {
-                    crate::safetensors::write(out, &tensors, Some(&metadata))
-                })
-            }
-        }
-        .map_err(|error| error.in_path(path))
+        // What cannot be written is known before a folder is made.
+        self.encoded(format)
+            .and_then(|encoded| save_atomic(path, |out| encoded.write_to(out)))
+            .map_err(|error| error.in_path(path))
     }
 
     /// Writes the bytes of a checkpoint file, for those who must see them on their way, as who
@@ -271,11 +262,32 @@ impl NNCheckpoint {
     /// As for [`to_file`](Self::to_file). Where the form cannot hold the checkpoint, nothing has
     /// been written.
     pub fn write_to(&self, out: &mut dyn Write, format: CheckpointFormat) -> Result<()> {
-        match format {
-            CheckpointFormat::Pickle => encode::object(self)?.write_to(out, Self::ARCHIVE_ROOT),
+        self.encoded(format)?.write_to(out)
+    }
+
+    fn encoded(&self, format: CheckpointFormat) -> Result<Encoded<'_>> {
+        Ok(match format {
+            CheckpointFormat::Pickle => Encoded::Pickle(encode::object(self)?),
             CheckpointFormat::SafeTensors => {
                 let (tensors, metadata) = metadata::parts(self)?;
-                crate::safetensors::write(out, &tensors, Some(&metadata))
+                Encoded::SafeTensors(tensors, metadata)
+            }
+        })
+    }
+}
+
+/// A checkpoint that its form can hold.
+enum Encoded<'a> {
+    Pickle(TorchObject),
+    SafeTensors(Vec<(&'a str, &'a Tensor)>, IndexMap<String, String>),
+}
+
+impl Encoded<'_> {
+    fn write_to(&self, out: &mut dyn Write) -> Result<()> {
+        match self {
+            Self::Pickle(object) => object.write_to(out, NNCheckpoint::ARCHIVE_ROOT),
+            Self::SafeTensors(tensors, metadata) => {
+                crate::safetensors::write(out, tensors, Some(metadata))
             }
         }
     }

@@ -1,6 +1,7 @@
 //! What all nets share, and which configuration makes which net.
 
 mod attention;
+mod block;
 mod conv;
 mod feed_fwd;
 mod feed_fwd_moe;

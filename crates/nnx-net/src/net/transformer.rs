@@ -6,18 +6,17 @@ mod rope;
 use candle_core::{DType, Tensor, Var};
 use nnx_params::{NNTransformerParams, Nets};
 
-use super::attention::{Attention, causal_mask};
+use super::attention::causal_mask;
+use super::block::{Block, BlockParams};
 use super::input::{wrong_count, wrong_dtype, wrong_shape};
 use super::rms_norm::RmsNorm;
-use super::swiglu::SwiGlu;
 use super::{Mode, Net};
-use crate::dropout::dropout;
 use crate::error::{Error, Result};
 use crate::init::Init;
 use crate::linear::Linear;
 use crate::parameters::{Builder, Parameters};
 pub use cache::KeyValueCache;
-use rope::{Rope, Rotation};
+use rope::Rope;
 
 /// Token embedding, blocks of causal attention and feed-forward layer, norm, and a linear layer
 /// that gives each token of the vocabulary a logit.
@@ -38,16 +37,6 @@ pub(super) struct Transformer {
     parameters: Parameters,
 }
 
-/// `x += drop(attention(norm(x)))`, then `x += drop(feed-forward(norm(x)))`.
-#[derive(Debug)]
-struct Block {
-    norm1: RmsNorm,
-    attention: Attention,
-    norm2: RmsNorm,
-    ffn: SwiGlu,
-    dropout_prob: f64,
-}
-
 impl Transformer {
     /// Builds the net.
     ///
@@ -62,8 +51,16 @@ impl Transformer {
         let init = Init::Normal { std: 0.02 };
         let embedding = builder.parameter(name.to_owned(), &[vocab_size, width], init)?;
         builder.module("blocks");
+        let of_block = BlockParams {
+            width,
+            heads: params.n_heads(),
+            ffn_mult: params.ffn_mult(),
+            attn_dropout: params.attn_dropout().as_f64(),
+            resid_dropout: params.resid_dropout().as_f64(),
+            rope: true,
+        };
         let blocks = (0..params.n_layers())
-            .map(|b| Block::new(&format!("blocks.{b}"), params, &mut builder))
+            .map(|b| Block::new(&format!("blocks.{b}"), of_block, &mut builder))
             .collect::<Result<_>>()?;
         let norm = RmsNorm::new("norm_out", width, &mut builder)?;
         let head = if params.tie_embeddings() {
@@ -143,13 +140,18 @@ impl Transformer {
         }
         let rotation = self.rope.at(past, tokens, xs.device())?;
         for (layer, block) in self.blocks.iter().enumerate() {
-            let cache = cache.as_deref_mut().map(|cache| (cache, layer));
-            xs = block.forward(
-                &xs,
-                &rotation,
-                cache.map(|of| (of.0, of.1, self.max_seq_len)),
-                mode,
-            )?;
+            let cache = cache.as_deref_mut();
+            xs = block.forward(&xs, mode, |mut heads, mode| {
+                heads.queries = rotation.apply(&heads.queries, mode)?;
+                heads.keys = rotation.apply(&heads.keys, mode)?;
+                if let Some(cache) = cache {
+                    let most = self.max_seq_len;
+                    (heads.keys, heads.values) =
+                        cache.extend(layer, &heads.keys, &heads.values, most)?;
+                }
+                let mask = causal_mask(tokens, &heads.keys)?;
+                Ok((heads, mask))
+            })?;
         }
         if let Some(cache) = cache {
             cache.advance(tokens);
@@ -175,49 +177,5 @@ impl Net for Transformer {
         let mode = &mut Mode::Eval;
         let xs = self.embed(std::slice::from_ref(tokens), cache.len(), mode)?;
         self.decode(xs, Some(cache), mode)
-    }
-}
-
-impl Block {
-    fn new(path: &str, params: &NNTransformerParams, builder: &mut Builder<'_>) -> Result<Self> {
-        let width = params.d_model();
-        builder.module(path);
-        let norm1 = RmsNorm::new(&format!("{path}.norm1"), width, builder)?;
-        let attention = format!("{path}.attn");
-        let attention = Attention::new(
-            &attention,
-            width,
-            params.n_heads(),
-            params.attn_dropout().as_f64(),
-            builder,
-        )?;
-        builder.module(format!("{path}.attn.rope"));
-        Ok(Self {
-            norm1,
-            attention,
-            norm2: RmsNorm::new(&format!("{path}.norm2"), width, builder)?,
-            ffn: SwiGlu::new(&format!("{path}.ffn"), width, params.ffn_mult(), builder)?,
-            dropout_prob: params.resid_dropout().as_f64(),
-        })
-    }
-
-    fn forward(
-        &self,
-        xs: &Tensor,
-        rotation: &Rotation,
-        cache: Option<(&mut KeyValueCache, usize, usize)>,
-        mode: &mut Mode<'_>,
-    ) -> Result<Tensor> {
-        let mut heads = self.attention.heads(&self.norm1.forward(xs, mode)?, mode)?;
-        heads.queries = rotation.apply(&heads.queries, mode)?;
-        heads.keys = rotation.apply(&heads.keys, mode)?;
-        if let Some((cache, layer, most)) = cache {
-            (heads.keys, heads.values) = cache.extend(layer, &heads.keys, &heads.values, most)?;
-        }
-        let mask = causal_mask(xs.dim(1)?, &heads.keys)?;
-        let ys = self.attention.forward(&heads, mask.as_ref(), mode)?;
-        let xs = (xs + dropout(&ys, self.dropout_prob, mode)?)?;
-        let ys = self.ffn.forward(&self.norm2.forward(&xs, mode)?, mode)?;
-        Ok((&xs + dropout(&ys, self.dropout_prob, mode)?)?)
     }
 }

@@ -3,13 +3,11 @@
 use candle_core::{DType, Tensor, Var};
 use nnx_params::{NNViTParams, Nets};
 
-use super::attention::Attention;
+use super::block::{Block, BlockParams};
 use super::conv::fan_in;
 use super::input::{wrong_count, wrong_dtype, wrong_shape};
 use super::rms_norm::RmsNorm;
-use super::swiglu::SwiGlu;
 use super::{Mode, Net};
-use crate::dropout::dropout;
 use crate::error::{Error, Result};
 use crate::init::Init;
 use crate::parameters::{Builder, Parameters};
@@ -30,16 +28,6 @@ pub(super) struct Vit {
     blocks: Vec<Block>,
     norm: RmsNorm,
     parameters: Parameters,
-}
-
-/// `x += drop(attention(norm(x)))`, then `x += drop(feed-forward(norm(x)))`.
-#[derive(Debug)]
-struct Block {
-    norm1: RmsNorm,
-    attention: Attention,
-    norm2: RmsNorm,
-    ffn: SwiGlu,
-    dropout_prob: f64,
 }
 
 impl Vit {
@@ -69,8 +57,16 @@ impl Vit {
         let positions = builder.parameter("pos_embed".to_owned(), &[1, tokens, width], init)?;
         let class = builder.parameter("cls_token".to_owned(), &[1, 1, width], init)?;
         builder.module("blocks");
+        let of_block = BlockParams {
+            width,
+            heads: params.n_heads(),
+            ffn_mult: params.ffn_mult(),
+            attn_dropout: params.attn_dropout().as_f64(),
+            resid_dropout: params.resid_dropout().as_f64(),
+            rope: false,
+        };
         let blocks = (0..params.n_layers())
-            .map(|b| Block::new(&format!("blocks.{b}"), params, &mut builder))
+            .map(|b| Block::new(&format!("blocks.{b}"), of_block, &mut builder))
             .collect::<Result<_>>()?;
         Ok(Self {
             params: params.clone(),
@@ -181,36 +177,8 @@ impl Net for Vit {
         let class = class.broadcast_as((count, 1, width))?;
         let mut xs = Tensor::cat(&[class, patches], 1)?;
         for block in &self.blocks {
-            xs = block.forward(&xs, mode)?;
+            xs = block.forward(&xs, mode, |heads, _| Ok((heads, None)))?;
         }
         self.norm.forward(&xs, mode)
-    }
-}
-
-impl Block {
-    fn new(path: &str, params: &NNViTParams, builder: &mut Builder<'_>) -> Result<Self> {
-        let width = params.d_model();
-        builder.module(path);
-        Ok(Self {
-            norm1: RmsNorm::new(&format!("{path}.norm1"), width, builder)?,
-            attention: Attention::new(
-                &format!("{path}.attn"),
-                width,
-                params.n_heads(),
-                params.attn_dropout().as_f64(),
-                builder,
-            )?,
-            norm2: RmsNorm::new(&format!("{path}.norm2"), width, builder)?,
-            ffn: SwiGlu::new(&format!("{path}.ffn"), width, params.ffn_mult(), builder)?,
-            dropout_prob: params.resid_dropout().as_f64(),
-        })
-    }
-
-    fn forward(&self, xs: &Tensor, mode: &mut Mode<'_>) -> Result<Tensor> {
-        let heads = self.attention.heads(&self.norm1.forward(xs, mode)?, mode)?;
-        let ys = self.attention.forward(&heads, None, mode)?;
-        let xs = (xs + dropout(&ys, self.dropout_prob, mode)?)?;
-        let ys = self.ffn.forward(&self.norm2.forward(&xs, mode)?, mode)?;
-        Ok((&xs + dropout(&ys, self.dropout_prob, mode)?)?)
     }
 }

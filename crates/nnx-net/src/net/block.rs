@@ -1,0 +1,84 @@
+//! The block of TRANSFORMER and VIT.
+
+use candle_core::Tensor;
+
+use super::Mode;
+use super::attention::{Attention, Heads};
+use super::rms_norm::RmsNorm;
+use super::swiglu::SwiGlu;
+use crate::dropout::dropout;
+use crate::error::Result;
+use crate::parameters::Builder;
+
+/// `x += drop(attention(norm(x)))`, then `x += drop(feed-forward(norm(x)))`.
+///
+/// Parameters: `norm1.weight`, `attn.w_qkv.weight`, `attn.w_o.weight`, `norm2.weight`,
+/// `ffn.w1.weight`, `.w2.weight` and `.w3.weight`.
+#[derive(Debug)]
+pub(super) struct Block {
+    norm1: RmsNorm,
+    attention: Attention,
+    norm2: RmsNorm,
+    ffn: SwiGlu,
+    dropout_prob: f64,
+}
+
+/// What a block is made by.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BlockParams {
+    /// The size of a token; the number of heads divides it.
+    pub(super) width: usize,
+    pub(super) heads: usize,
+    /// The width of the feed-forward layer, in widths of a token.
+    pub(super) ffn_mult: usize,
+    pub(super) attn_dropout: f64,
+    pub(super) resid_dropout: f64,
+    /// Whether the attention has a module that rotates, which has no parameters.
+    pub(super) rope: bool,
+}
+
+impl Block {
+    /// The block at that path.
+    ///
+    /// # Errors
+    /// When a parameter cannot be made.
+    pub(super) fn new(path: &str, params: BlockParams, builder: &mut Builder<'_>) -> Result<Self> {
+        let width = params.width;
+        builder.module(path);
+        let norm1 = RmsNorm::new(&format!("{path}.norm1"), width, builder)?;
+        let attention = format!("{path}.attn");
+        let attention = Attention::new(
+            &attention,
+            width,
+            params.heads,
+            params.attn_dropout,
+            builder,
+        )?;
+        if params.rope {
+            builder.module(format!("{path}.attn.rope"));
+        }
+        Ok(Self {
+            norm1,
+            attention,
+            norm2: RmsNorm::new(&format!("{path}.norm2"), width, builder)?,
+            ffn: SwiGlu::new(&format!("{path}.ffn"), width, params.ffn_mult, builder)?,
+            dropout_prob: params.resid_dropout,
+        })
+    }
+
+    /// The outputs for tokens `[N, T, width]`. The function sees the heads before they attend, and
+    /// gives them with the mask of what they do not attend to.
+    pub(super) fn forward(
+        &self,
+        xs: &Tensor,
+        mode: &mut Mode<'_>,
+        heads: impl FnOnce(Heads, &mut Mode<'_>) -> Result<(Heads, Option<Tensor>)>,
+    ) -> Result<Tensor> {
+        let normed = self.norm1.forward(xs, mode)?;
+        let (heads, mask) = heads(self.attention.heads(&normed, mode)?, mode)?;
+        let ys = self.attention.forward(&heads, mask.as_ref(), mode)?;
+        let xs = (xs + dropout(&ys, self.dropout_prob, mode)?)?;
+        let ys = self.ffn.forward(&self.norm2.forward(&xs, mode)?, mode)?;
+        Ok((&xs + dropout(&ys, self.dropout_prob, mode)?)?)
+    }
+}
