@@ -66,6 +66,7 @@ impl Failure {
     }
 
     /// Names the file, in the place of one that stood in for it.
+    #[cfg(feature = "hub")]
     pub(crate) fn with_path(mut self, path: &str) -> Self {
         self.0.path = Some(path.to_owned());
         self

@@ -3,7 +3,7 @@
 
 #[cfg(feature = "hub")]
 mod card;
-#[cfg(feature = "hub")]
+#[cfg(any(feature = "hub", feature = "net"))]
 mod failures;
 #[cfg(feature = "hub")]
 mod pull;

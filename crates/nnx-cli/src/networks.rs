@@ -13,8 +13,6 @@ mod failures;
 #[cfg(feature = "net")]
 mod generate;
 #[cfg(feature = "net")]
-mod hub_folder;
-#[cfg(feature = "net")]
 mod model;
 #[cfg(feature = "net")]
 mod nested;

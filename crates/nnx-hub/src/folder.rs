@@ -113,8 +113,8 @@ impl Folder {
             Error::from(ErrorKind::MissingFile {
                 folder: self.path.clone(),
                 file: CONFIG.to_owned(),
-                hint: "without it the model cannot be rebuilt; the weights alone are read by \
-                       `CheckpointReader`",
+                hint: "without it the model cannot be rebuilt; its weights alone can be opened as a \
+                       checkpoint",
             })
         };
         let found = std::fs::metadata(&path).map_err(|error| match error.kind() {

@@ -8,16 +8,17 @@
 //! | [`params`] | – | | typed configurations, their states, the run id |
 //! | `net` | `net` | yes | the networks on candle, `NNModel` |
 //! | `net` | `generate` | no | `GenerativeNNModel`, with the tokenizer |
-//! | `hub` | `hub` | yes | models in folders and on the Hub: `ModelHubMixin` |
+//! | `hub` | `folder` | yes | models in folders: `ModelHubMixin` |
+//! | `hub` | `hub` | yes | models on the Hub |
 //! | `run` | `run` | yes | runs on disk: history, checkpoints, training state |
 //!
 //! `cuda` and `metal` let candle compute on a card, where their toolkits are installed.
 
 pub use nnx_checkpoint as checkpoint;
 pub use nnx_checkpoint::{CheckpointFormat, CheckpointReader, NNCheckpoint};
-#[cfg(feature = "hub")]
+#[cfg(feature = "folder")]
 pub use nnx_hub as hub;
-#[cfg(feature = "hub")]
+#[cfg(feature = "folder")]
 pub use nnx_hub::ModelHubMixin;
 #[cfg(feature = "net")]
 pub use nnx_net as net;

@@ -10,6 +10,11 @@ impl From<Error> for Failure {
         match error.into_kind() {
             // It knows its place.
             ErrorKind::Weights(error) => Self::from(error),
+            #[cfg(feature = "net")]
+            ErrorKind::Model(error) => match error.downcast::<nnx::net::Error>() {
+                Ok(error) => Self::from(*error),
+                Err(other) => Self::new(kind, other.to_string()),
+            },
             other => Self::new(kind, other.to_string()),
         }
     }

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use nnx::NNModel;
 use nnx::checkpoint::NNCheckpoint;
-use nnx::params::Devices;
+use nnx::hub::{ErrorKind, Folder, LoadOptions, ModelHubMixin};
+use nnx::params::{Devices, Value};
 
-use super::hub_folder;
 use crate::arguments::networks::{Device, Model};
 use crate::failure::Failure;
 
@@ -31,33 +31,44 @@ pub(super) fn load(arguments: &Model) -> Result<Loaded, Failure> {
         Device::Cuda => Devices::Cuda,
         Device::Mps => Devices::Mps,
     };
-    let (path, checkpoint, tokenizer) = if arguments.root.is_some() {
-        let path = checkpoint_of_run(arguments)?;
-        let checkpoint = NNCheckpoint::from_file(&path)?;
-        (path, checkpoint, None)
-    } else {
-        let path = crate::hub::local(&arguments.model)?.into_owned();
-        if path.is_dir() {
-            let (checkpoint, tokenizer) = hub_folder::read(&path)?;
-            (path, checkpoint, tokenizer)
-        } else {
-            let checkpoint = NNCheckpoint::from_file(&path)?;
-            (path, checkpoint, None)
-        }
+    let path = match arguments.root {
+        Some(_) => checkpoint_of_run(arguments)?,
+        None => crate::hub::local(&arguments.model)?.into_owned(),
     };
+    if path.is_dir() {
+        return in_folder(&path, device);
+    }
+    let checkpoint = NNCheckpoint::from_file(&path)?;
     let model = NNModel::from_checkpoint_on(&checkpoint, device);
-    let model = model.map_err(|error| Failure::from(error).in_path(&path))?;
-    let folder = if path.is_dir() {
-        path.as_path()
-    } else {
-        path.parent().unwrap_or(Path::new(""))
-    };
+    let folder = path.parent().unwrap_or(Path::new(""));
+    Ok(Loaded {
+        model: model.map_err(|error| Failure::from(error).in_path(&path))?,
+        tokenizer: folder.join(TOKENIZER),
+    })
+}
+
+/// Loads the model of a folder that `save_pretrained` wrote.
+fn in_folder(path: &Path, device: Devices) -> Result<Loaded, Failure> {
+    let options = LoadOptions::default().device(device);
+    let model = NNModel::from_pretrained_with(path, &options).map_err(|error| {
+        // The net knows no place, the others know theirs.
+        let is_of_net = matches!(error.kind(), ErrorKind::Model(_));
+        let failure = Failure::from(error);
+        if is_of_net {
+            failure.in_path(path)
+        } else {
+            failure
+        }
+    })?;
+    let config = Folder::new(path).config_state()?;
+    let tokenizer = config.get("tokenizer").and_then(Value::as_map);
+    let name = tokenizer.and_then(|tokenizer| tokenizer.get("filename")?.as_str());
     // A configuration names a file beside it, and nothing elsewhere.
-    let name = tokenizer
-        .as_deref()
-        .and_then(|name| Path::new(name).file_name());
-    let tokenizer = folder.join(name.unwrap_or(TOKENIZER.as_ref()));
-    Ok(Loaded { model, tokenizer })
+    let name = name.and_then(|name| Path::new(name).file_name());
+    Ok(Loaded {
+        model,
+        tokenizer: path.join(name.unwrap_or(TOKENIZER.as_ref())),
+    })
 }
 
 /// The file of a run's checkpoint.
