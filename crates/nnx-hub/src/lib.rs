@@ -23,7 +23,6 @@
 //! Without `online`, folders and the cache are used as ever; what needs the network is an error that
 //! names the feature.
 
-mod base64;
 mod cache;
 mod card;
 mod config_json;

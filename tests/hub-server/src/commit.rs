@@ -1,8 +1,9 @@
 //! Commits.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Value as Json, json};
 
-use crate::base64;
 use crate::message::{Asked, Reply};
 use crate::repo::{Entry, Tree};
 use crate::routes::{Outcome, commit_of, need_user, need_write, repo};
@@ -78,8 +79,9 @@ fn apply(inner: &Inner, tree: &mut Tree, key: &str, value: &Json) -> Result<(), 
     match key {
         "file" => {
             let bytes = match text("encoding") {
-                "base64" => base64::decode(text("content"))
-                    .ok_or_else(|| Reply::error(400, "the content is no base64"))?,
+                "base64" => BASE64
+                    .decode(text("content"))
+                    .map_err(|_| Reply::error(400, "the content is no base64"))?,
                 _ => text("content").as_bytes().to_vec(),
             };
             tree.insert(path, Entry::Regular(bytes));

@@ -9,7 +9,6 @@
     reason = "a server for tests; a poisoned lock is a test that has failed already"
 )]
 
-mod base64;
 mod commit;
 mod fault;
 mod hash;

@@ -5,13 +5,14 @@ use std::fs::File;
 use std::io::{BufWriter, Read, Write};
 use std::path::Path;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Value as Json, json};
 
 use super::Hub;
 use super::local::LocalFile;
 use super::tree::TreeEntry;
 use super::upload::GIT_ATTRIBUTES;
-use crate::base64;
 use crate::digest::Digest;
 use crate::error::{Error, ErrorKind, Result};
 use crate::exchange::{self, Call, Failure, Payload, Place};
@@ -231,7 +232,7 @@ fn write_lines(plan: &Plan<'_>, path: &Path) -> Result<u64> {
             "file",
             json!({
                 "path": file.name,
-                "content": base64::encode(&content),
+                "content": BASE64.encode(&content),
                 "encoding": "base64",
             }),
         )?;

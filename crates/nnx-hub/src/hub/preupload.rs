@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Value as Json, json};
 
 use super::Hub;
 use super::local::LocalFile;
-use crate::base64;
 use crate::error::Result;
 use crate::exchange::{Call, Place};
 use crate::repo_id::RepoId;
@@ -51,7 +52,7 @@ impl Hub {
                     json!({
                         "path": file.name,
                         "size": file.size,
-                        "sample": base64::encode(&file.sample),
+                        "sample": BASE64.encode(&file.sample),
                     })
                 })
                 .collect();
