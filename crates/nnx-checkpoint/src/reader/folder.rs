@@ -12,6 +12,7 @@ use super::options::OpenOptions;
 use super::{CheckpointReader, index, mistaken};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sniff::Format;
+use crate::{Limits, Source};
 
 /// The names by which weights are found in a folder, as the libraries of the Hugging Face family
 /// write them, in the order in which they are looked for. An index comes before the file of one
@@ -44,6 +45,54 @@ pub(super) fn weights(folder: &Path) -> Result<PathBuf> {
         .ok_or_else(mistaken::folder)
 }
 
+/// The files that the index of a sharded checkpoint names, each once. Whether they are there is not
+/// looked at.
+///
+/// # Errors
+/// When the index cannot be read or is none, names more files than
+/// [`Limits::max_shards`](crate::Limits::max_shards), or one that lies outside its folder.
+///
+/// ```
+/// let folder = tempfile::tempdir()?;
+/// let index = folder.path().join("model.safetensors.index.json");
+/// let weights = r#"{"a": "1.safetensors", "b": "2.safetensors", "c": "1.safetensors"}"#;
+/// std::fs::write(&index, format!(r#"{{"metadata": {{}}, "weight_map": {weights}}}"#))?;
+/// let shards = nnx_checkpoint::shards_of(&index)?;
+/// assert_eq!(shards, ["1.safetensors", "2.safetensors"].map(|name| folder.path().join(name)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn shards_of(index: impl AsRef<Path>) -> Result<Vec<PathBuf>> {
+    let path = index.as_ref();
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let limits = Limits::default();
+    let read = || -> Result<Vec<PathBuf>> {
+        let source = Source::open(path)?;
+        let weights = index::parse(source.bytes(), &limits)?;
+        let shards = by_shard(&weights, &limits)?;
+        let paths = shards.keys();
+        paths
+            .map(|shard| index::shard_path(folder, shard))
+            .collect()
+    };
+    read().map_err(|error| error.in_path(path))
+}
+
+/// The tensors of each file that an index names.
+fn by_shard<'a>(
+    weights: &'a IndexMap<String, String>,
+    limits: &Limits,
+) -> Result<IndexMap<&'a str, Vec<&'a str>>> {
+    let mut shards: IndexMap<&str, Vec<&str>> = IndexMap::new();
+    for (tensor, shard) in weights {
+        shards.entry(shard).or_default().push(tensor);
+    }
+    let count = shards.len() as u64;
+    if count > limits.max_shards {
+        return Err(Error::limit("max_shards", limits.max_shards, count));
+    }
+    Ok(shards)
+}
+
 /// Opens the files that an index in the folder names.
 pub(super) fn sharded(
     folder: &Path,
@@ -51,18 +100,7 @@ pub(super) fn sharded(
     options: &OpenOptions,
 ) -> Result<CheckpointReader> {
     let weights = index::parse(index, &options.limits)?;
-    let mut names_of: IndexMap<&str, Vec<&str>> = IndexMap::new();
-    for (tensor, shard) in &weights {
-        names_of.entry(shard).or_default().push(tensor);
-    }
-    let shards = names_of.len() as u64;
-    if shards > options.limits.max_shards {
-        return Err(Error::limit(
-            "max_shards",
-            options.limits.max_shards,
-            shards,
-        ));
-    }
+    let names_of = by_shard(&weights, &options.limits)?;
     // All names are checked before any file is touched.
     let mut paths = Vec::new();
     for shard in names_of.keys() {

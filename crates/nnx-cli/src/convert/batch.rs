@@ -1,11 +1,12 @@
 //! Many conversions: every checkpoint below a folder.
 
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use indexmap::IndexMap;
-use nnx::checkpoint::{ConvertOptions, Format, SNIFF_BYTES, TargetFormat, sniff};
+use nnx::checkpoint::{ConvertOptions, Format, SNIFF_BYTES, TargetFormat, shards_of, sniff};
 use serde::Serialize;
 
 use super::interrupt::{Interrupt, STATUS};
@@ -224,7 +225,7 @@ impl Found {
             }
         };
         entries.sort_by_key(fs::DirEntry::file_name);
-        let mut shards = Vec::new();
+        let mut shards = HashSet::new();
         let mut files = Vec::new();
         for entry in &entries {
             let path = entry.path();
@@ -232,10 +233,11 @@ impl Found {
                 self.collect(&path);
             } else if path.is_dir() {
                 self.skipped.push(path);
-            } else if let Some(names) = shards_of(&path) {
-                shards.extend(names.iter().map(|name| folder.join(name)));
-                files.push(path);
             } else {
+                // What is wrong with an index is told when it is converted.
+                if path.to_string_lossy().ends_with(INDEX) {
+                    shards.extend(shards_of(&path).unwrap_or_default());
+                }
                 files.push(path);
             }
         }
@@ -256,22 +258,6 @@ impl Found {
             }
         }
     }
-}
-
-/// The names of the files that an index names; none for what is no index.
-fn shards_of(index: &Path) -> Option<Vec<String>> {
-    if !index.to_string_lossy().ends_with(INDEX) {
-        return None;
-    }
-    let index: serde_json::Value = serde_json::from_slice(&fs::read(index).ok()?).ok()?;
-    let map = index.get("weight_map")?.as_object()?;
-    let mut names: Vec<String> = map
-        .values()
-        .filter_map(|name| name.as_str().map(str::to_owned))
-        .collect();
-    names.sort();
-    names.dedup();
-    Some(names)
 }
 
 /// Whether a file has the name of a checkpoint: one that is none by its contents is an error to be
