@@ -1,5 +1,7 @@
 //! A model folder that is written.
 
+mod staging;
+
 #[cfg(feature = "candle")]
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -11,8 +13,8 @@ use indexmap::IndexMap;
 use nnx_checkpoint::{StateDict, StateValue, Tensor, safetensors, save_atomic};
 use nnx_params::{State, Value};
 use serde::Serialize;
-use tempfile::TempDir;
 
+use self::staging::Staging;
 use crate::config_json::{config_json, from_serde, ordered_json};
 use crate::error::{BoxError, Error, Result};
 use crate::folder::{CARD, CONFIG, INDEX, WEIGHTS};
@@ -25,7 +27,7 @@ use crate::safe_path;
 #[derive(Debug)]
 pub struct FolderWriter {
     target: PathBuf,
-    staged: TempDir,
+    staged: Staging,
     /// The names of what was staged, in the order in which they take their places.
     files: Vec<String>,
     max_shard_bytes: u64,
@@ -38,11 +40,7 @@ impl FolderWriter {
     /// When the operating system refuses.
     pub(crate) fn new(target: &Path, max_shard_bytes: u64) -> Result<Self> {
         fs::create_dir_all(target).map_err(|error| Error::io(target, error))?;
-        let staged = tempfile::Builder::new()
-            .prefix(".save_pretrained.")
-            .suffix(".tmp")
-            .tempdir_in(target)
-            .map_err(|error| Error::io(target, error))?;
+        let staged = Staging::within(target).map_err(|error| Error::io(target, error))?;
         Ok(Self {
             target: target.to_path_buf(),
             staged,

@@ -1,0 +1,88 @@
+//! The hidden folder in which a save makes its files.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+
+use tempfile::TempDir;
+
+const PREFIX: &str = ".save_pretrained.";
+const SUFFIX: &str = ".tmp";
+
+/// A hidden folder within the one that is written; it goes when this does. One that a killed process
+/// has left goes with the next save.
+#[derive(Debug)]
+pub(super) struct Staging {
+    folder: TempDir,
+    /// Tells others that the folder is in use; none where folders cannot be locked.
+    _held: Option<File>,
+}
+
+impl Staging {
+    /// A new one within that folder.
+    ///
+    /// # Errors
+    /// When the operating system refuses.
+    pub(super) fn within(target: &Path) -> io::Result<Self> {
+        sweep(target);
+        let folder = tempfile::Builder::new()
+            .prefix(PREFIX)
+            .suffix(SUFFIX)
+            .tempdir_in(target)?;
+        let held = File::open(folder.path()).ok();
+        Ok(Self {
+            _held: held.filter(|folder| folder.lock().is_ok()),
+            folder,
+        })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+/// Removes what nobody holds. An empty folder is left: another process may be about to hold it.
+fn sweep(target: &Path) {
+    for entry in fs::read_dir(target).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let is_one = name
+            .to_str()
+            .is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(SUFFIX));
+        if !is_one || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            continue;
+        }
+        let path = entry.path();
+        let Ok(folder) = File::open(&path) else {
+            continue;
+        };
+        let has_files = || fs::read_dir(&path).is_ok_and(|mut files| files.next().is_some());
+        if folder.try_lock().is_ok() && has_files() {
+            // What cannot be removed is left, as it was before.
+            let _ = fs::remove_dir_all(&path);
+        }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_killed_save_has_left_goes_and_what_is_in_use_stays() {
+        let target = tempfile::tempdir().unwrap();
+        let left = target.path().join(".save_pretrained.ab12Cd.tmp");
+        fs::create_dir_all(left.join("sub")).unwrap();
+        fs::write(left.join("model.safetensors"), "half of it").unwrap();
+        let foreign = target.path().join(".save_pretrained.tmp.txt");
+        fs::write(&foreign, "mine").unwrap();
+        let one = Staging::within(target.path()).unwrap();
+        assert!(!left.exists());
+        fs::write(one.path().join("config.json"), "{}").unwrap();
+        let other = Staging::within(target.path()).unwrap();
+        assert!(one.path().join("config.json").exists());
+        assert!(foreign.exists());
+        let paths = [one.path().to_owned(), other.path().to_owned()];
+        drop((one, other));
+        assert!(paths.iter().all(|path| !path.exists()));
+    }
+}
