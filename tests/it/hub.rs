@@ -10,3 +10,4 @@ mod folders;
 mod loading;
 mod publishing;
 mod saving;
+mod tls;

@@ -172,8 +172,12 @@ impl fmt::Debug for Hub {
 
 #[cfg(feature = "online")]
 fn online(settings: &Settings) -> Result<Arc<dyn Transport>> {
-    let transport = crate::transport::HttpTransport::new(settings.timeout);
-    Ok(Arc::new(transport))
+    use crate::transport::HttpTransport;
+
+    Ok(Arc::new(match &settings.certificates {
+        None => HttpTransport::new(settings.timeout),
+        Some(file) => HttpTransport::trusting(file, settings.timeout)?,
+    }))
 }
 
 #[cfg(not(feature = "online"))]

@@ -24,6 +24,7 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 /// | `HF_HUB_CACHE`, `HUGGINGFACE_HUB_CACHE` | the cache, by default `$HF_HOME/hub` |
 /// | `HF_HUB_OFFLINE`, `TRANSFORMERS_OFFLINE` | use the cache alone |
 /// | `HF_HUB_DOWNLOAD_TIMEOUT` | seconds of silence, by default 30 |
+/// | `SSL_CERT_FILE` | the certificates to trust, as PEM, in the place of Mozilla's list |
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Settings {
@@ -37,6 +38,8 @@ pub struct Settings {
     pub offline: bool,
     /// How long a connection may be silent.
     pub timeout: Duration,
+    /// The file of certificates to trust, as PEM, in the place of Mozilla's list.
+    pub certificates: Option<PathBuf>,
 }
 
 impl Settings {
@@ -104,6 +107,9 @@ impl Settings {
                 variable("HF_HUB_OFFLINE").or_else(|| variable("TRANSFORMERS_OFFLINE")),
             ),
             timeout: timeout.map_or(DEFAULT_TIMEOUT, Duration::from_secs),
+            certificates: variable("SSL_CERT_FILE")
+                .filter(|file| !file.is_empty())
+                .map(PathBuf::from),
         })
     }
 }

@@ -1,11 +1,14 @@
 //! HTTP over ureq and rustls.
 
 use std::io::Read;
+use std::path::Path;
 use std::time::Duration;
 
 use ureq::http;
+use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 
 use super::{Body, Request, Response, Transport, TransportError};
+use crate::error::{Error, ErrorKind, Result};
 
 /// How long a connection may take to be made.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -20,8 +23,42 @@ pub struct HttpTransport {
 impl HttpTransport {
     /// A transport whose connections may be silent for that long, at either end.
     pub fn new(timeout: Duration) -> Self {
+        Self::with_roots(RootCerts::WebPki, timeout)
+    }
+
+    /// The same with the certificates of a file in PEM, in the place of Mozilla's list: for a proxy
+    /// or a Hub with a certificate of its own.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Settings`] when the file cannot be read or has no certificate.
+    pub fn trusting(file: &Path, timeout: Duration) -> Result<Self> {
+        let unusable = |why: &str| {
+            Error::from(ErrorKind::Settings {
+                what: format!(
+                    "`{}` should hold certificates to trust (`SSL_CERT_FILE`): {why}",
+                    file.display()
+                ),
+            })
+        };
+        let pem = std::fs::read(file).map_err(|error| unusable(&error.to_string()))?;
+        let mut certificates = Vec::new();
+        for item in parse_pem(&pem) {
+            let item = item.map_err(|_| unusable("it is no PEM"))?;
+            if let PemItem::Certificate(certificate) = item {
+                certificates.push(certificate);
+            }
+        }
+        if certificates.is_empty() {
+            return Err(unusable("it has none"));
+        }
+        let roots = RootCerts::new_with_certs(&certificates);
+        Ok(Self::with_roots(roots, timeout))
+    }
+
+    fn with_roots(roots: RootCerts, timeout: Duration) -> Self {
         let config = ureq::Agent::config_builder()
             .http_status_as_error(false)
+            .tls_config(TlsConfig::builder().root_certs(roots).build())
             .max_redirects(0)
             .max_redirects_will_error(false)
             // Sizes and hashes are those of the file, not of a packed form of it.
@@ -97,18 +134,16 @@ fn told(error: &ureq::Error) -> TransportError {
         ureq::Error::Timeout(_) => TransportError::Timeout,
         ureq::Error::Io(error) => match error.kind() {
             std::io::ErrorKind::TimedOut => TransportError::Timeout,
+            // So rustls tells what it does not accept, a certificate above all.
+            std::io::ErrorKind::InvalidData => insecure(error),
             _ => TransportError::Broken(format!("the connection failed: {error}")),
         },
         ureq::Error::HostNotFound => TransportError::Broken("the host was not found".to_owned()),
         ureq::Error::ConnectionFailed => {
             TransportError::Broken("the connection could not be made".to_owned())
         }
-        ureq::Error::Rustls(error) => {
-            TransportError::Impossible(format!("no secure connection: {error}"))
-        }
-        ureq::Error::Tls(what) => {
-            TransportError::Impossible(format!("no secure connection: {what}"))
-        }
+        ureq::Error::Rustls(error) => insecure(error),
+        ureq::Error::Tls(what) => insecure(what),
         ureq::Error::BadUri(_) | ureq::Error::Http(_) | ureq::Error::InvalidProxyUrl => {
             TransportError::Impossible(
                 "the request has an unusable URL, header or proxy".to_owned(),
@@ -116,4 +151,11 @@ fn told(error: &ureq::Error) -> TransportError {
         }
         _ => TransportError::Broken("the reply is not one of HTTP".to_owned()),
     }
+}
+
+fn insecure(why: impl std::fmt::Display) -> TransportError {
+    TransportError::Impossible(format!(
+        "no secure connection: {why}; where a proxy or the Hub has a certificate of its own, name \
+         the file of it in `SSL_CERT_FILE`"
+    ))
 }
