@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use nnx_params::NNIterationDataPoint;
 
-use super::file::{beginning, mapping};
+use super::file::{mapping, whole};
 use super::index::Chunk;
 use super::text::{is_blank, lines, sha256};
 use crate::error::{Error, Result};
@@ -26,14 +26,12 @@ impl OpenChunk {
         let path = folder.join(chunk.name());
         let corrupt = |what: String| Error::history_corruption(what).in_path(&path);
         let number = chunk.number;
-        let bytes = beginning(&path, MAX_CHUNK_BYTES.saturating_add(1))?.ok_or_else(|| {
-            corrupt(format!(
-                "chunk {number} of the history is not there; restore it from a copy"
-            ))
-        })?;
-        if bytes.len() as u64 > MAX_CHUNK_BYTES {
-            return Err(Error::limit("bytes of a history chunk", MAX_CHUNK_BYTES).in_path(&path));
-        }
+        let bytes =
+            whole(&path, "bytes of a history chunk", MAX_CHUNK_BYTES)?.ok_or_else(|| {
+                corrupt(format!(
+                    "chunk {number} of the history is not there; restore it from a copy"
+                ))
+            })?;
         if sha256(&bytes) != *chunk.sha256 {
             return Err(corrupt(format!(
                 "chunk {number} of the history changed after it was written: its digest differs \

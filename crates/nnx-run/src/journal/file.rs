@@ -13,7 +13,7 @@ use crate::lock::is_absence;
 /// At most that many bytes from the beginning of a file; none where there is no such file.
 ///
 /// A link is followed, as Python does. What is no file, such as a pipe, would never end.
-pub(super) fn beginning(path: &Path, most: u64) -> Result<Option<Vec<u8>>> {
+fn beginning(path: &Path, most: u64) -> Result<Option<Vec<u8>>> {
     let located = |error: std::io::Error| Error::from(error).in_path(path);
     match fs::metadata(path) {
         Ok(metadata) if metadata.is_file() => {}
@@ -28,6 +28,21 @@ pub(super) fn beginning(path: &Path, most: u64) -> Result<Option<Vec<u8>>> {
     let file = File::open(path).map_err(located)?;
     file.take(most).read_to_end(&mut bytes).map_err(located)?;
     Ok(Some(bytes))
+}
+
+/// All bytes of a file that is not larger than allowed; none where there is no such file.
+pub(super) fn whole(path: &Path, what: &'static str, most: u64) -> Result<Option<Vec<u8>>> {
+    let is_larger = fs::metadata(path).is_ok_and(|metadata| metadata.len() > most);
+    let bytes = match is_larger {
+        true => None,
+        // It may grow while it is read.
+        false => Some(beginning(path, most.saturating_add(1))?),
+    };
+    match bytes {
+        Some(Some(bytes)) if bytes.len() as u64 <= most => Ok(Some(bytes)),
+        Some(None) => Ok(None),
+        _ => Err(Error::limit(what, most).in_path(path)),
+    }
 }
 
 /// The first bytes of a file, exactly as many as the manifest says; more may follow, of an epoch

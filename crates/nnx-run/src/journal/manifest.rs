@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use nnx_params::{State, Value};
 
-use super::file::{beginning, count, mapping};
+use super::file::{amount, count, mapping, whole};
 use super::spec::HistoryJournal;
 use super::text::GENESIS;
 use crate::error::{Error, Result, shown};
@@ -51,13 +51,11 @@ impl JournalManifest {
     /// Reads the manifest of a journal.
     pub(super) fn read(folder: &Path) -> Result<Self> {
         let path = path(folder);
-        let bytes = beginning(&path, MAX_MANIFEST_BYTES.saturating_add(1))?.ok_or_else(|| {
+        let bytes = whole(&path, "bytes of manifest", MAX_MANIFEST_BYTES)?;
+        let bytes = bytes.ok_or_else(|| {
             let what = "the manifest of the history journal is not there; restore it from a copy";
             Error::history_corruption(what).in_path(&path)
         })?;
-        if bytes.len() as u64 > MAX_MANIFEST_BYTES {
-            return Err(Error::limit("bytes of manifest", MAX_MANIFEST_BYTES).in_path(&path));
-        }
         let state = mapping(&bytes, || "the manifest of a history journal".to_owned());
         state
             .and_then(|state| Self::of(&state))
@@ -71,7 +69,7 @@ impl JournalManifest {
         }
         let is_known = state
             .get("version")
-            .and_then(super::file::amount)
+            .and_then(amount)
             .is_some_and(|version| version == f64::from(VERSION));
         if !is_known {
             let found = state.get("version").map_or_else(
