@@ -6,6 +6,7 @@ mod lineage;
 mod migrated;
 mod read;
 mod saved;
+mod steps;
 mod written;
 
 use std::fs;

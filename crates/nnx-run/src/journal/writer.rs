@@ -112,13 +112,13 @@ impl JournalWriter {
     /// # Errors
     /// When writing fails.
     pub fn append(&mut self, record: NNIterationDataPoint) -> Result<()> {
+        // The last record may be replaced until another one follows.
+        if self.pending.len() >= self.spec.chunk() {
+            self.write_chunk()?;
+        }
         self.stats.add(&record);
         let line = record_line(&record);
         self.pending.push_back((record, line));
-        // The last record may yet be replaced.
-        if self.pending.len() > self.spec.chunk() {
-            self.write_chunk()?;
-        }
         Ok(())
     }
 
@@ -141,16 +141,17 @@ impl JournalWriter {
     /// # Errors
     /// When writing fails.
     pub fn end_epoch(&mut self) -> Result<()> {
-        match self.write_epoch()? {
+        self.write_epoch()?;
+        match self.flushed < self.manifest.chunks {
             true => self.flush(),
             false => Ok(()),
         }
     }
 
-    /// [`end_epoch`](Self::end_epoch) without the flush; whether there was an epoch.
-    pub(super) fn write_epoch(&mut self) -> Result<bool> {
+    /// [`end_epoch`](Self::end_epoch) without the flush.
+    pub(super) fn write_epoch(&mut self) -> Result<()> {
         let Some((last, _)) = self.pending.back() else {
-            return Ok(false);
+            return Ok(());
         };
         let line = sorted_line(&self.stats.row(last));
         // The row first: what stands behind the manifest's bytes does not count, and a call that
@@ -163,7 +164,7 @@ impl JournalWriter {
         let manifest = &mut self.manifest;
         manifest.epochs = manifest.epochs.saturating_add(1);
         manifest.epochs_bytes = manifest.epochs_bytes.saturating_add(line.len() as u64);
-        Ok(true)
+        Ok(())
     }
 
     /// Flushes what was written since the last time.
@@ -231,7 +232,7 @@ impl JournalWriter {
         let records = || self.pending.iter().take(length);
         let lines: Vec<&[u8]> = records().map(|(_, line)| line.as_slice()).collect();
         let bytes = lines.concat();
-        let (Some((first, _)), Some((last, _))) = (records().next(), records().last()) else {
+        let (Some((first, _)), Some((last, _))) = (records().next(), records().next_back()) else {
             return Ok(());
         };
         let number = self.manifest.chunks;
