@@ -18,7 +18,8 @@ use crate::layout::RunFolder;
 use crate::run::NNRun;
 use crate::stage::{Durability, flush_folder, replace, replace_text};
 
-/// Writes the journal of one training: the same bytes, in the same order of steps, as Python's.
+/// Writes the journal of one training: the same bytes as Python's, all of an epoch flushed to the disk
+/// before the manifest that counts them.
 ///
 /// Each epoch, [`append`](Self::append) its records, [`end_epoch`](Self::end_epoch),
 /// [`publish`](Self::publish), then save the run and its checkpoint `last`, which commits the epoch:

@@ -64,13 +64,17 @@ fn a_migration_that_was_stopped_goes_on() {
     assert!(!run.join("idps.csv").exists());
     let text = String::from_utf8(csv).unwrap();
     let shorter: Vec<_> = text.lines().take(5).collect();
-    fs::write(run.join("idps.csv"), shorter.join("\n")).unwrap();
-    let error = migrate_history(&id, root.path(), spec(), false).unwrap_err();
-    assert!(
-        matches!(error.kind(), ErrorKind::Migration { .. }),
-        "{error}"
-    );
-    assert!(run.join("idps.csv").exists());
+    let other = text.replacen(",0.01,", ",0.02,", 1);
+    assert!(other != text);
+    for text in [shorter.join("\n"), other] {
+        fs::write(run.join("idps.csv"), text).unwrap();
+        let error = migrate_history(&id, root.path(), spec(), false).unwrap_err();
+        assert!(
+            matches!(error.kind(), ErrorKind::Migration { .. }),
+            "{error}"
+        );
+        assert!(run.join("idps.csv").exists());
+    }
 }
 
 #[test]
