@@ -4,6 +4,7 @@ mod best;
 mod csv;
 mod files;
 mod hostile;
+mod journal;
 mod kill;
 mod lock;
 mod sidecars;

@@ -74,6 +74,31 @@ pub enum ErrorKind {
         /// Which file is at fault, and why.
         what: String,
     },
+    /// The files of a history journal do not belong together: one is missing, changed or of another
+    /// form. (`HistoryCorruptionError` in Python.)
+    #[error("{what}")]
+    HistoryCorruption {
+        /// What was expected and what was found.
+        what: String,
+    },
+    /// A run whose records are in a journal elsewhere, which a save does not copy.
+    #[error(
+        "run `{id}` keeps its history in the journal `{}`; save it under the root of that, or export \
+         the history as a table",
+        journal.display()
+    )]
+    JournalElsewhere {
+        /// The id.
+        id: String,
+        /// The folder of the journal.
+        journal: PathBuf,
+    },
+    /// A history cannot be moved into a journal.
+    #[error("{what}")]
+    Migration {
+        /// Why, and what to do.
+        what: String,
+    },
     /// The training state beside a checkpoint is not the checkpoint's, or cannot be used.
     #[error("{what}")]
     TrainingState {
@@ -102,6 +127,9 @@ impl ErrorKind {
             Self::Unsupported { .. } => "unsupported",
             Self::Limit { .. } => "limit_exceeded",
             Self::ResumePoint { .. } => "resume_point",
+            Self::HistoryCorruption { .. } => "history_corruption",
+            Self::JournalElsewhere { .. } => "journal_elsewhere",
+            Self::Migration { .. } => "migration",
             Self::TrainingState { .. } => "training_state",
             Self::Params(_) => "invalid_configuration",
             Self::Checkpoint(error) => error.kind().name(),
@@ -153,6 +181,12 @@ impl Error {
     #[cold]
     pub(crate) fn resume_point(what: impl Into<String>) -> Self {
         Self::new(ErrorKind::ResumePoint { what: what.into() })
+    }
+
+    /// Files of a journal that do not belong together.
+    #[cold]
+    pub(crate) fn history_corruption(what: impl Into<String>) -> Self {
+        Self::new(ErrorKind::HistoryCorruption { what: what.into() })
     }
 
     /// A training state that is not the checkpoint's.

@@ -12,8 +12,8 @@ use crate::lock::is_absence;
 pub(crate) const COMMITTED_BY_LAST: &str = ".history-committed-by-last";
 /// The pointer to the best run, in the folder of all runs.
 pub(crate) const BEST: &str = "best";
-/// What says that a run keeps its history in a journal.
-const JOURNAL: [&str; 2] = ["history", "journal.json"];
+/// The folder of a history's journal, in that of the run.
+pub(crate) const HISTORY: &str = "history";
 
 /// The folder of one run.
 #[derive(Clone, Debug)]
@@ -61,10 +61,19 @@ impl RunFolder {
         self.path.join("checkpoints")
     }
 
+    /// The folder of the history's journal.
+    pub(crate) fn history(&self) -> PathBuf {
+        self.path.join(HISTORY)
+    }
+
+    /// What says that the history is kept in a journal instead of a CSV file.
+    pub(crate) fn journal(&self) -> PathBuf {
+        self.history().join("journal.json")
+    }
+
     /// Whether the history is kept in a journal instead of a CSV file.
     pub(crate) fn has_journal(&self) -> bool {
-        let [folder, file] = JOURNAL;
-        self.path.join(folder).join(file).is_file()
+        self.journal().is_file()
     }
 
     /// The error for a run that is not there.

@@ -6,6 +6,7 @@
 //! | to | use |
 //! |---|---|
 //! | open, save and find runs | [`NNRun`], [`RunSummary`] |
+//! | keep a long history in a journal, and go over it | [`HistoryJournal`], [`journal`] |
 //! | read the history by epochs | [`NNRun::epochs`], [`EpochMetrics`] |
 //! | open, save and check the checkpoints of a run | [`CheckpointStore`], [`CheckpointTag`] |
 //! | see which files belong together | [`Manifest`], [`CheckpointStore::digests`] |
@@ -24,6 +25,7 @@
 mod best;
 mod error;
 pub mod history;
+pub mod journal;
 mod layout;
 pub mod limits;
 mod lock;
@@ -38,6 +40,7 @@ pub mod yaml;
 
 pub use best::BestMetric;
 pub use error::{Error, ErrorKind, Result};
+pub use journal::HistoryJournal;
 pub use manifest::Manifest;
 pub use run::{EpochMetrics, NNRun, RunLease};
 pub use store::{CheckpointStore, SaveStep};

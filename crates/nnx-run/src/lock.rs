@@ -3,7 +3,7 @@
 //! NNx takes them through the package `filelock`: on Unix an exclusive `flock` of a file that stays
 //! where it is, on Windows a lock of its bytes. [`File::lock`] is the same call on both.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::Path;
 
@@ -27,6 +27,28 @@ impl FileLock {
             wait(|| file.lock())?;
             if is_current(&file, path)? {
                 return Ok(Self { _file: file });
+            }
+        }
+    }
+
+    /// The exclusive lock of a file, which is made where it is not there; none where somebody else
+    /// holds it.
+    pub(crate) fn try_exclusive(path: &Path) -> io::Result<Option<Self>> {
+        loop {
+            refuse_link(path)?;
+            let file = OpenOptions::new()
+                .read(true)
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .open(path)?;
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => return Ok(None),
+                Err(TryLockError::Error(error)) => return Err(error),
+            }
+            if is_current(&file, path)? {
+                return Ok(Some(Self { _file: file }));
             }
         }
     }

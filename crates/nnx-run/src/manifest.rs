@@ -195,7 +195,7 @@ pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 }
 
 /// JSON with keys in order and one space a level; a manifest is as deep as its text was.
-fn indented(value: &Value, level: usize, text: &mut String) {
+pub(crate) fn indented(value: &Value, level: usize, text: &mut String) {
     match value {
         Value::Map(state) if !state.is_empty() => {
             let mut entries: Vec<_> = state.iter().collect();

@@ -1,6 +1,7 @@
 //! `NNRun`, one training run.
 
 mod epochs;
+mod journal;
 mod lease;
 pub(crate) mod load;
 mod metadata;
@@ -10,7 +11,7 @@ pub use epochs::EpochMetrics;
 pub use lease::RunLease;
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use nnx_checkpoint::NNCheckpoint;
 use nnx_params::{
@@ -66,6 +67,8 @@ pub struct NNRun {
     salt: Option<String>,
     transforms: Vec<NNCheckpointTransform>,
     idps: Vec<NNIterationDataPoint>,
+    /// The folder of the journal that holds all records, where there is one.
+    history: Option<PathBuf>,
     metadata: State,
     /// The keys of `run.yaml` that this version does not know.
     unknown: State,
@@ -90,6 +93,7 @@ impl NNRun {
             salt: None,
             transforms: Vec::new(),
             idps: Vec::new(),
+            history: None,
             metadata: State::new(),
             unknown: State::new(),
         }
@@ -226,7 +230,9 @@ impl NNRun {
         &self.transforms
     }
 
-    /// The history, one record for each iteration.
+    /// The history, one record for each iteration; of a run that keeps it in a
+    /// [journal](Self::history) the last ones, and [`iter_history`](crate::journal::iter_history)
+    /// gives all.
     pub fn idps(&self) -> &[NNIterationDataPoint] {
         &self.idps
     }
@@ -244,9 +250,16 @@ impl NNRun {
         Some((id, train.resume_from_checkpoint()))
     }
 
-    /// The metrics of each epoch, in order.
+    /// The metrics of each epoch, in order: from the journal of the run, where it keeps one that can
+    /// be read, else from [`idps`](Self::idps).
+    ///
+    /// What a journal does not record of the epochs before those records is not there: their learning
+    /// rate is not a number, and they have no validation record.
     pub fn epochs(&self) -> Vec<EpochMetrics> {
-        epochs::of_records(&self.idps)
+        match self.journal_epochs() {
+            Ok(Some(epochs)) => epochs,
+            Ok(None) | Err(_) => epochs::of_records(&self.idps),
+        }
     }
 
     /// The checkpoints of the run.

@@ -53,7 +53,7 @@ impl RunSummary {
     /// was moved by hand may have another name than its id.
     ///
     /// # Errors
-    /// When the checkpoint `best` is there and cannot be read.
+    /// When the checkpoint `best` is there and cannot be read, or the journal cannot.
     pub fn of(run: &NNRun, folder: &str, root: impl AsRef<Path>) -> Result<Self> {
         let root = root.as_ref();
         let best = CheckpointStore::new(folder, root)?.load(&Checkpoints::Best.into())?;
@@ -66,7 +66,7 @@ impl RunSummary {
             net,
             planned_epochs: run.train().n_epochs(),
             epochs: run.epochs().len(),
-            records: run.idps().len(),
+            records: usize::try_from(run.record_count()?).unwrap_or(usize::MAX),
             best: best.and_then(|best| metric(&best.idp)),
             last_change: last_change(&RunFolder::new(folder, root)?),
         })
@@ -77,7 +77,7 @@ fn last_change(folder: &RunFolder) -> Option<SystemTime> {
     let modified = |path: &Path| fs::metadata(path).and_then(|metadata| metadata.modified());
     let checkpoints = fs::read_dir(folder.checkpoints());
     let checkpoints = checkpoints.into_iter().flatten().flatten();
-    let files = [folder.run_yaml(), folder.idps_csv()];
+    let files = [folder.run_yaml(), folder.idps_csv(), folder.journal()];
     files
         .into_iter()
         .chain(checkpoints.map(|entry| entry.path()))

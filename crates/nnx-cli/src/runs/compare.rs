@@ -6,14 +6,15 @@ use nnx::params::Value;
 use nnx::run::{EpochMetrics, NNRun};
 use serde::Serialize;
 
-use super::found;
 use super::metrics::{EpochPart, JsonFloat, Metric, shown};
+use super::{found, journal};
 use crate::arguments::runs::Compare;
 use crate::escape::escaped;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::table::{Side, Table};
-use crate::terminal::{BOLD, Page};
+use crate::terminal::{BOLD, Page, YELLOW};
+use crate::wrap::wrapped;
 use crate::{flat, json};
 
 /// Stands where a run does not have a field.
@@ -27,6 +28,9 @@ struct Comparison {
     configuration: Vec<Field>,
     metrics: Vec<MetricPart>,
     epochs: Vec<Pair>,
+    /// What could not be read of a journal.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -64,6 +68,8 @@ pub(super) fn run(arguments: &Compare) -> Result<Outcome, Failure> {
     let epochs = [run_a.epochs(), run_b.epochs()];
     let metrics = Metric::ALL.map(|metric| MetricPart::of(metric, &epochs));
     let pairs = pairs(&epochs);
+    let notes = [journal::note(&a, &run_a), journal::note(&b, &run_b)];
+    let notes: Vec<String> = notes.into_iter().flatten().collect();
     let text = if arguments.place.json {
         json::object(&Comparison {
             a,
@@ -77,10 +83,14 @@ pub(super) fn run(arguments: &Compare) -> Result<Outcome, Failure> {
                     b: b.map(EpochPart::of),
                 })
                 .collect(),
+            notes,
         })
     } else {
         let page = Page::of_stdout();
         let mut out = format!("A {}\nB {}\n", escaped(&a), escaped(&b));
+        for note in &notes {
+            out.push_str(&page.paint(YELLOW, &wrapped(&escaped(note), 0, &page)));
+        }
         let mut section = |title: &str, table: &Table, empty: &str| {
             let body = table.render(&page);
             let body = if body.is_empty() { empty } else { &body };

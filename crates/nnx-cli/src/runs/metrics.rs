@@ -89,6 +89,7 @@ impl Serialize for JsonCount {
 #[derive(Debug, Serialize)]
 pub(super) struct EpochPart {
     epoch: i64,
+    /// Null where it was not recorded.
     lr: JsonFloat,
     train_loss: JsonFloat,
     train_error: JsonFloat,
@@ -103,7 +104,7 @@ impl EpochPart {
     pub(super) fn of(epoch: &EpochMetrics) -> Self {
         Self {
             epoch: epoch.epoch,
-            lr: JsonFloat(Some(epoch.lr)),
+            lr: JsonFloat(Some(epoch.lr).filter(|lr| !lr.is_nan())),
             train_loss: JsonFloat(epoch.train_loss),
             train_error: JsonFloat(epoch.train_error),
             val_loss: JsonFloat(epoch.val_loss),

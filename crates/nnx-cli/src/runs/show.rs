@@ -7,15 +7,16 @@ use nnx::run::{CheckpointStore, NNRun, RunSummary};
 use serde::Serialize;
 
 use self::checkpoints::CheckpointPart;
-use super::metrics::{BestPart, EpochPart, Metric, number, shown};
-use super::{found, time};
+use super::metrics::{BestPart, EpochPart, Metric, shown};
+use super::{found, journal, time};
 use crate::arguments::runs::One;
 use crate::escape::escaped;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::python::JsonState;
 use crate::table::{Side, Table};
-use crate::terminal::{BOLD, Page};
+use crate::terminal::{BOLD, Page, YELLOW};
+use crate::wrap::wrapped;
 use crate::{flat, json, size};
 
 #[derive(Debug, Serialize)]
@@ -32,6 +33,9 @@ struct Shown {
     metadata: JsonState,
     epochs: Vec<EpochPart>,
     checkpoints: Vec<CheckpointPart>,
+    /// What could not be read of a journal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
 }
 
 /// The run and the checkpoint from which it went on.
@@ -56,7 +60,7 @@ pub(super) fn run(arguments: &One) -> Result<Outcome, Failure> {
         id: run.id().to_owned(),
         net,
         planned_epochs: run.train().n_epochs(),
-        records: run.idps().len(),
+        records: usize::try_from(run.record_count()?).unwrap_or(usize::MAX),
         best: summary
             .as_ref()
             .and_then(|summary| summary.best.as_ref())
@@ -72,6 +76,7 @@ pub(super) fn run(arguments: &One) -> Result<Outcome, Failure> {
         metadata: JsonState(run.metadata().clone()),
         epochs: run.epochs().iter().map(EpochPart::of).collect(),
         checkpoints,
+        note: journal::note(&folder, &run),
         folder,
     };
     let text = match arguments.place.json {
@@ -105,6 +110,9 @@ fn text(shown: &Shown, run: &NNRun, page: &Page) -> String {
     if let Some(last_change) = &shown.last_change {
         out.push_str(&format!("last change {last_change}\n"));
     }
+    if let Some(note) = &shown.note {
+        out.push_str(&page.paint(YELLOW, &wrapped(&escaped(note), 0, page)));
+    }
     let mut section = |title: &str, table: &Table| {
         let body = table.render(page);
         if !body.is_empty() {
@@ -136,7 +144,8 @@ fn epochs_table(run: &NNRun) -> Table {
     columns.extend([("Monitor", Side::Right), ("Improved", Side::Left)]);
     let mut table = Table::new(&columns);
     for epoch in run.epochs() {
-        let mut cells = vec![epoch.epoch.to_string(), number(epoch.lr)];
+        let lr = Some(epoch.lr).filter(|lr| !lr.is_nan());
+        let mut cells = vec![epoch.epoch.to_string(), shown(lr)];
         cells.extend(Metric::ALL.map(|metric| shown(metric.of(&epoch))));
         let improved = if epoch.improved { "yes" } else { "" };
         cells.extend([shown(epoch.monitor), improved.to_owned()]);

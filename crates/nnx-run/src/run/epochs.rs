@@ -13,7 +13,8 @@ use nnx_params::{NNEvaluationDataPoint, NNIterationDataPoint, Number};
 pub struct EpochMetrics {
     /// The epoch, from 0.
     pub epoch: i64,
-    /// The learning rate of the last iteration.
+    /// The learning rate of the last iteration; not a number where only the row of a journal tells
+    /// of the epoch.
     pub lr: f64,
     /// The training loss.
     pub train_loss: Option<f64>,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::NNRun;
 use crate::best;
 use crate::error::{Error, ErrorKind, Result};
-use crate::layout::{COMMITTED_BY_LAST, RunFolder, runs_folder};
+use crate::layout::{COMMITTED_BY_LAST, HISTORY, RunFolder, runs_folder};
 use crate::lock::FileLock;
 use crate::stage::replace_text;
 
@@ -73,7 +73,7 @@ impl Drop for RunLease {
     }
 }
 
-/// Removes a folder that holds nothing but the mark. What cannot be removed stays, as there is
+/// Removes a folder that holds nothing but the mark, and a journal. What cannot be removed stays, as there is
 /// nobody left to tell.
 fn release_if_empty(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else {
@@ -88,13 +88,18 @@ fn release_if_empty(folder: &Path) {
         };
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        if name != COMMITTED_BY_LAST && !name.starts_with(&temporary) {
+        // A journal that was written before the first `run.yaml` holds no epoch that counts.
+        if name != COMMITTED_BY_LAST && name != HISTORY && !name.starts_with(&temporary) {
             return;
         }
         paths.push(entry.path());
     }
     for path in paths {
-        let _ = fs::remove_file(path);
+        let is_folder = fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_dir());
+        let _ = match is_folder {
+            true => fs::remove_dir_all(path),
+            false => fs::remove_file(path),
+        };
     }
     let _ = fs::remove_dir(folder);
 }

@@ -11,6 +11,7 @@ use nnx_params::{
 use super::NNRun;
 use crate::error::{Error, Result};
 use crate::history::from_csv;
+use crate::journal::JournalReader;
 use crate::layout::{BEST, RunFolder, read_bounded, read_text, runs_folder};
 use crate::limits::{MAX_HISTORY_BYTES, MAX_YAML_BYTES};
 use crate::lock::is_absence;
@@ -41,31 +42,28 @@ impl NNRun {
     /// Reads a run. The id in its `run.yaml` is not believed but computed again.
     ///
     /// Where the folder is marked as one whose history is committed by its checkpoint `last`,
-    /// records of a later epoch are left out: they are of an epoch that was not finished.
+    /// records of a later epoch are left out: they are of an epoch that was not finished. Of a
+    /// history in a journal only the last records are read, as many as the journal says.
     ///
     /// # Errors
     /// - [`ErrorKind::NoSuchRun`](crate::ErrorKind::NoSuchRun) when there is no `run.yaml`; nothing
     ///   is created.
     /// - When the id could lead out of the folder of runs, or a file is malformed.
-    /// - When the run keeps its history in a journal, which this version does not read.
+    /// - [`ErrorKind::HistoryCorruption`](crate::ErrorKind::HistoryCorruption) when the run keeps its
+    ///   history in a journal whose files do not belong together.
     pub fn load(id: &str, root: impl AsRef<Path>) -> Result<Self> {
         let root = root.as_ref();
         let folder = RunFolder::new(id, root)?;
         if !folder.run_yaml().is_file() {
             return Err(folder.missing());
         }
-        if folder.has_journal() {
-            return Err(Error::unsupported(
-                "the run keeps its history in a journal, which this version does not read",
-            )
-            .in_path(&folder.path));
-        }
         let committed = committed_epoch(&folder, root)?;
         Self::read(&folder, Records::Read, committed)
     }
 
     /// Reads a run as [`load`](Self::load) does and checks that nothing of its history is lost: where
-    /// the checkpoint `last` commits the history, it is there and the history reaches its epoch.
+    /// the checkpoint `last` commits the history, it is there and the history reaches its epoch. A
+    /// journal is read as a whole, each chunk compared with its digest.
     ///
     /// The checkpoints are checked by [`CheckpointStore::verify`], the id by whoever knows it.
     ///
@@ -76,6 +74,9 @@ impl NNRun {
         let root = root.as_ref();
         let run = Self::load(id, root)?;
         let folder = RunFolder::new(id, root)?;
+        if folder.has_journal() {
+            JournalReader::open(&folder.history())?.verify()?;
+        }
         let Some(committed) = committed_epoch(&folder, root)? else {
             return Ok(run);
         };
@@ -140,7 +141,9 @@ impl NNRun {
             return Err(Error::malformed(what).in_path(&path));
         };
         let mut run = Self::from_state(&state).map_err(|error| error.in_path(&path))?;
-        if !folder.has_journal() {
+        if folder.has_journal() {
+            run.read_journal(folder, committed, records == Records::Read)?;
+        } else {
             run.idps = idps(folder, committed)?;
         }
         if records == Records::Checked {
@@ -216,7 +219,10 @@ fn read_transforms(value: &Value) -> Result<Vec<NNCheckpointTransform>> {
 }
 
 /// The records of a run, those up to an epoch where one is given.
-fn idps(folder: &RunFolder, committed: Option<f64>) -> Result<Vec<NNIterationDataPoint>> {
+pub(crate) fn idps(
+    folder: &RunFolder,
+    committed: Option<f64>,
+) -> Result<Vec<NNIterationDataPoint>> {
     let path = folder.idps_csv();
     let bytes = read_bounded(&path, "bytes of history", MAX_HISTORY_BYTES)?;
     let bytes = bytes.ok_or_else(|| {
@@ -230,7 +236,7 @@ fn idps(folder: &RunFolder, committed: Option<f64>) -> Result<Vec<NNIterationDat
 }
 
 /// The metadata of a run; nothing where it is absent or cannot be read, since no run needs it.
-fn metadata(folder: &RunFolder) -> State {
+pub(crate) fn metadata(folder: &RunFolder) -> State {
     let text = read_text(&folder.metadata_yaml(), "bytes of YAML", MAX_YAML_BYTES);
     let value = text.ok().flatten().map(|text| from_yaml(&text));
     match value {

@@ -14,13 +14,16 @@ use crate::yaml::to_yaml;
 
 impl NNRun {
     /// Writes `run.yaml`, `metadata.yaml` and `idps.csv`, each whole or not at all, and points
-    /// `best` to the run where that is due.
+    /// `best` to the run where that is due. A run that keeps its history in a
+    /// [journal](Self::history) has no `idps.csv`, and the journal is left as it is.
     ///
     /// A run without metadata gets those of this program. The pointer moves only to a run whose
     /// checkpoint `best` is committed and has a strictly smaller score than the present one's.
     ///
     /// # Errors
-    /// When writing fails, or the folder keeps its history in a journal.
+    /// - [`ErrorKind::JournalElsewhere`](crate::ErrorKind::JournalElsewhere) when the run's journal
+    ///   is under another root.
+    /// - When the folder has a journal and the run knows of none, or writing fails.
     pub fn save(&self, root: impl AsRef<Path>) -> Result<()> {
         self.save_files(root.as_ref())?;
         best::update(&self.id, root.as_ref())
@@ -36,12 +39,7 @@ impl NNRun {
 
     fn save_files(&self, root: &Path) -> Result<()> {
         let folder = RunFolder::new(&self.id, root)?;
-        if folder.has_journal() {
-            return Err(Error::unsupported(
-                "the run keeps its history in a journal, which this version does not write",
-            )
-            .in_path(&folder.path));
-        }
+        self.check_journal(&folder)?;
         // All texts are made before anything is written.
         let run = to_yaml(&self.full_state()?);
         let history = to_csv(&self.idps)?;
@@ -56,6 +54,10 @@ impl NNRun {
             FileLock::exclusive(&lock).map_err(|error| Error::from(error).in_path(&lock))?;
         replace_text(&folder.run_yaml(), &run)?;
         replace_text(&folder.metadata_yaml(), &metadata)?;
-        replace_text(&folder.idps_csv(), &history)
+        // The records of a journal are in their place already.
+        match self.history {
+            None => replace_text(&folder.idps_csv(), &history),
+            Some(_) => Ok(()),
+        }
     }
 }

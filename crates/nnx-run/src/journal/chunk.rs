@@ -1,0 +1,88 @@
+//! The records of one chunk.
+
+use std::path::{Path, PathBuf};
+
+use nnx_params::NNIterationDataPoint;
+
+use super::file::{mapping, whole};
+use super::index::Chunk;
+use super::text::{is_blank, lines, sha256};
+use crate::error::{Error, Result};
+use crate::limits::MAX_CHUNK_BYTES;
+
+/// The bytes of a chunk, which are those that the index tells of, read record by record.
+#[derive(Debug)]
+pub(super) struct OpenChunk {
+    path: PathBuf,
+    number: u64,
+    bytes: Vec<u8>,
+    offset: usize,
+    line: u64,
+}
+
+impl OpenChunk {
+    /// Reads a chunk and checks that its bytes, and how many records they are, did not change.
+    pub(super) fn open(folder: &Path, chunk: &Chunk) -> Result<Self> {
+        let path = folder.join(chunk.name());
+        let corrupt = |what: String| Error::history_corruption(what).in_path(&path);
+        let number = chunk.number;
+        let bytes =
+            whole(&path, "bytes of a history chunk", MAX_CHUNK_BYTES)?.ok_or_else(|| {
+                corrupt(format!(
+                    "chunk {number} of the history is not there; restore it from a copy"
+                ))
+            })?;
+        if sha256(&bytes) != *chunk.sha256 {
+            return Err(corrupt(format!(
+                "chunk {number} of the history changed after it was written: its digest differs \
+                 from the index's; restore it from a copy"
+            )));
+        }
+        let records = lines(&bytes).filter(|line| !is_blank(line)).count();
+        if records as u64 != chunk.records {
+            return Err(corrupt(format!(
+                "expected the {} records of chunk {number} that the history's index counts, found \
+                 {records}",
+                chunk.records
+            )));
+        }
+        Ok(Self {
+            path,
+            number,
+            bytes,
+            offset: 0,
+            line: 0,
+        })
+    }
+
+    /// Bytes of the chunk.
+    pub(super) fn len(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    fn record(&self, line: &[u8]) -> Result<NNIterationDataPoint> {
+        let what = || format!("line {} of chunk {} of the history", self.line, self.number);
+        let state = mapping(line, what)?;
+        NNIterationDataPoint::from_state(&state).map_err(|error| {
+            Error::history_corruption(format!("expected a record as {}: {error}", what()))
+        })
+    }
+}
+
+impl Iterator for OpenChunk {
+    type Item = Result<NNIterationDataPoint>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let line = lines(self.bytes.get(self.offset..)?).next()?;
+            self.offset = self.offset.saturating_add(line.len());
+            self.line = self.line.saturating_add(1);
+            if !is_blank(line) {
+                let line = self.offset.saturating_sub(line.len())..self.offset;
+                let line = self.bytes.get(line)?;
+                let record = self.record(line);
+                return Some(record.map_err(|error| error.in_path(&self.path)));
+            }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Reading the files of a journal, as far as they count.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::Path;
+
+use nnx_params::python_text::json_loads;
+use nnx_params::{State, Value};
+
+use crate::error::{Error, Result, shown};
+use crate::lock::is_absence;
+
+/// At most that many bytes from the beginning of a file; none where there is no such file.
+///
+/// A link is followed, as Python does. What is no file, such as a pipe, would never end.
+fn beginning(path: &Path, most: u64) -> Result<Option<Vec<u8>>> {
+    let located = |error: std::io::Error| Error::from(error).in_path(path);
+    match fs::metadata(path) {
+        Ok(metadata) if metadata.is_file() => {}
+        Ok(_) => {
+            let what = "expected a file of the history journal, found something else";
+            return Err(Error::history_corruption(what).in_path(path));
+        }
+        Err(error) if is_absence(&error) => return Ok(None),
+        Err(error) => return Err(located(error)),
+    }
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(located)?;
+    file.take(most).read_to_end(&mut bytes).map_err(located)?;
+    Ok(Some(bytes))
+}
+
+/// All bytes of a file that is not larger than allowed; none where there is no such file.
+pub(super) fn whole(path: &Path, what: &'static str, most: u64) -> Result<Option<Vec<u8>>> {
+    let is_larger = fs::metadata(path).is_ok_and(|metadata| metadata.len() > most);
+    let bytes = match is_larger {
+        true => None,
+        // It may grow while it is read.
+        false => Some(beginning(path, most.saturating_add(1))?),
+    };
+    match bytes {
+        Some(Some(bytes)) if bytes.len() as u64 <= most => Ok(Some(bytes)),
+        Some(None) => Ok(None),
+        _ => Err(Error::limit(what, most).in_path(path)),
+    }
+}
+
+/// The first bytes of a file, exactly as many as the manifest says; more may follow, of an epoch
+/// that was not finished.
+pub(super) fn committed(path: &Path, bytes: u64, what: &'static str, most: u64) -> Result<Vec<u8>> {
+    if bytes > most {
+        return Err(Error::limit(what, most).in_path(path));
+    }
+    if bytes == 0 {
+        return Ok(Vec::new());
+    }
+    let found = beginning(path, bytes)?.ok_or_else(|| {
+        let what = "a file of the history journal is not there; restore it from a copy";
+        Error::history_corruption(what).in_path(path)
+    })?;
+    if found.len() as u64 != bytes {
+        return Err(Error::history_corruption(format!(
+            "expected the {bytes} bytes that the manifest of the history journal counts, found {}",
+            found.len()
+        ))
+        .in_path(path));
+    }
+    Ok(found)
+}
+
+/// The mapping that a line holds.
+pub(super) fn mapping(line: &[u8], what: impl Fn() -> String) -> Result<State> {
+    let text = std::str::from_utf8(line).map_err(|error| {
+        let at = error.valid_up_to();
+        let what = what();
+        Error::history_corruption(format!(
+            "expected UTF-8 as {what}, found another byte at offset {at} of it"
+        ))
+    })?;
+    match json_loads(text) {
+        Ok(Value::Map(state)) => Ok(state),
+        Ok(other) => {
+            let (what, found) = (what(), other.type_name());
+            Err(Error::history_corruption(format!(
+                "expected a mapping as {what}, found a value of type {found}"
+            )))
+        }
+        Err(error) => {
+            let (what, error) = (what(), shown(&error.to_string()));
+            Err(Error::history_corruption(format!(
+                "expected JSON as {what}: {error}"
+            )))
+        }
+    }
+}
+
+/// The amount of a number.
+pub(super) fn amount(value: &Value) -> Option<f64> {
+    match value {
+        Value::Bool(flag) => Some(f64::from(u8::from(*flag))),
+        Value::Int(int) => Some(*int as f64),
+        Value::Float(float) => Some(*float),
+        _ => None,
+    }
+}
+
+/// A whole number from 0; Python counts a bool as one.
+pub(super) fn count(value: &Value) -> Option<u64> {
+    match value {
+        Value::Bool(flag) => Some(u64::from(*flag)),
+        Value::Int(int) => u64::try_from(*int).ok(),
+        _ => None,
+    }
+}
