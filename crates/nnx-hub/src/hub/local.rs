@@ -30,7 +30,14 @@ const LEFT_OUT: &[&str] = &[
 /// Whether a file's own name is that of a lock or a temporary.
 fn is_passing(name: &str) -> bool {
     const LOCKED: &[&str] = &[".pt.lock", ".safetensors.lock"];
-    const KEPT: &[&str] = &[".pt.", ".safetensors.", ".yaml.", ".csv.", ".json."];
+    const KEPT: &[&str] = &[
+        ".pt.",
+        ".safetensors.",
+        ".yaml.",
+        ".csv.",
+        ".json.",
+        ".jsonl.",
+    ];
     if LOCKED.iter().any(|end| name.ends_with(end)) {
         return true;
     }
@@ -164,6 +171,7 @@ mod tests {
             ".gitattributes",
             "sub/.cache/huggingface/x",
             ".save_pretrained.ab12.tmp/config.json",
+            "history/.chunk-00000001.jsonl.k3x9_0qz",
         ] {
             let path = folder.path().join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();

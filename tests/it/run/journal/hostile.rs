@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
 
 use nnx_run::journal::Lineage;
 use nnx_run::{ErrorKind, NNRun};
@@ -59,11 +58,9 @@ impl Case {
         ]);
     }
 
-    /// The error of a load, which came soon.
+    /// The error of a load.
     fn error(&self) -> nnx_run::Error {
-        let start = Instant::now();
         let error = NNRun::load(&self.id, self.root.path()).unwrap_err();
-        assert!(start.elapsed() < Duration::from_secs(30));
         assert!(error.path().is_some(), "{error} names no file");
         assert!(error.to_string().len() < 1000, "{error}");
         error
