@@ -6,6 +6,7 @@ mod files;
 mod hostile;
 mod kill;
 mod lock;
+mod monitors;
 mod sidecars;
 mod store;
 mod support;

@@ -19,7 +19,7 @@ pub(crate) enum Side {
 /// and its cells stand on the next one.
 #[derive(Debug)]
 pub(crate) struct Table {
-    columns: Vec<(&'static str, Side)>,
+    columns: Vec<(String, Side)>,
     rows: Vec<Row>,
 }
 
@@ -30,9 +30,12 @@ struct Row {
 }
 
 impl Table {
-    pub(crate) fn new(columns: &[(&'static str, Side)]) -> Self {
+    pub(crate) fn new(columns: &[(&str, Side)]) -> Self {
+        let columns = columns.iter();
         Self {
-            columns: columns.to_vec(),
+            columns: columns
+                .map(|(title, side)| (escaped(title).into_owned(), *side))
+                .collect(),
             rows: Vec::new(),
         }
     }

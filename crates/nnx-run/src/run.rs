@@ -14,8 +14,8 @@ use std::path::Path;
 
 use nnx_checkpoint::NNCheckpoint;
 use nnx_params::{
-    Checkpoints, NNCheckpointTransform, NNIterationDataPoint, NNModelParams, NNTrainParams,
-    NNTrainerParams, NetParams, RunIdentity, State, Value,
+    Checkpoints, MonitorRecord, MonitorSpec, NNCheckpointTransform, NNIterationDataPoint,
+    NNModelParams, NNTrainParams, NNTrainerParams, NetParams, RunIdentity, State, Value,
 };
 
 use crate::best;
@@ -242,6 +242,15 @@ impl NNRun {
         let train = &self.train;
         let id = train.parent_run_id().or(train.resume_from_run_id())?;
         Some((id, train.resume_from_checkpoint()))
+    }
+
+    /// What the choice of the best epoch tracks: the monitor of the last record that one judged,
+    /// which says whether less or more is better, else the one that the training was configured
+    /// with. None where the run has no monitor of its own.
+    pub fn monitor(&self) -> Option<&MonitorSpec> {
+        let judged = self.idps.iter().rev().find_map(|idp| idp.selection());
+        let monitor = judged.map(MonitorRecord::monitor);
+        monitor.or_else(|| self.train.monitor())
     }
 
     /// The metrics of each epoch, in order.

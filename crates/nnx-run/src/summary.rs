@@ -7,7 +7,6 @@ use std::time::SystemTime;
 use nnx_params::Checkpoints;
 
 use crate::best::BestMetric;
-use crate::best::score::metric;
 use crate::error::Result;
 use crate::layout::RunFolder;
 use crate::run::NNRun;
@@ -28,7 +27,8 @@ pub struct RunSummary {
     pub epochs: usize,
     /// Records in the history.
     pub records: usize,
-    /// The metric of the checkpoint `best`; none where there is none, or none of it is finite.
+    /// The metric by which the run chose its checkpoint `best`; none where there is no such
+    /// checkpoint, or none of it is finite.
     pub best: Option<BestMetric>,
     /// When the run, its history or a checkpoint of it was last written.
     pub last_change: Option<SystemTime>,
@@ -67,7 +67,7 @@ impl RunSummary {
             planned_epochs: run.train().n_epochs(),
             epochs: run.epochs().len(),
             records: run.idps().len(),
-            best: best.and_then(|best| metric(&best.idp)),
+            best: best.and_then(|best| BestMetric::of(&best.idp)),
             last_change: last_change(&RunFolder::new(folder, root)?),
         })
     }

@@ -1,11 +1,14 @@
 //! `nnx runs compare`: two runs side by side.
 
+mod monitors;
+
 use std::collections::BTreeMap;
 
 use nnx::params::Value;
 use nnx::run::{EpochMetrics, NNRun};
 use serde::Serialize;
 
+use self::monitors::{Chosen, Monitored};
 use super::found;
 use super::metrics::{EpochPart, JsonFloat, Metric, shown};
 use crate::arguments::runs::Compare;
@@ -25,7 +28,11 @@ struct Comparison {
     b: String,
     /// The fields that differ; null where a run does not have one.
     configuration: Vec<Field>,
+    /// The metric by which each run chose its checkpoint `best`; null where there is none.
+    best: [Option<Chosen>; 2],
     metrics: Vec<MetricPart>,
+    /// What the runs' own monitors saw.
+    monitors: Vec<Monitored>,
     epochs: Vec<Pair>,
 }
 
@@ -63,13 +70,17 @@ pub(super) fn run(arguments: &Compare) -> Result<Outcome, Failure> {
     let configuration = differences(&run_a, &run_b)?;
     let epochs = [run_a.epochs(), run_b.epochs()];
     let metrics = Metric::ALL.map(|metric| MetricPart::of(metric, &epochs));
+    let best = [Chosen::of(&run_a, &a, root), Chosen::of(&run_b, &b, root)];
+    let monitors = monitors::of([&run_a, &run_b], &epochs);
     let pairs = pairs(&epochs);
     let text = if arguments.place.json {
         json::object(&Comparison {
             a,
             b,
             configuration,
+            best,
             metrics: metrics.into(),
+            monitors,
             epochs: pairs
                 .into_values()
                 .map(|[a, b]| Pair {
@@ -89,8 +100,9 @@ pub(super) fn run(arguments: &Compare) -> Result<Outcome, Failure> {
             }
         };
         section("Configuration", &fields_table(&configuration), "the same\n");
-        section("Metrics", &metrics_table(&metrics), "none recorded\n");
-        section("Epochs", &epochs_table(&pairs), "");
+        let table = metrics_table(&best, &metrics, &monitors);
+        section("Metrics", &table, "none recorded\n");
+        section("Epochs", &epochs_table(&pairs, [&run_a, &run_b]), "");
         out
     };
     Ok(Outcome::success(text))
@@ -122,13 +134,11 @@ fn differences(a: &NNRun, b: &NNRun) -> Result<Vec<Field>, Failure> {
 
 impl MetricPart {
     fn of(metric: Metric, runs: &[Vec<EpochMetrics>; 2]) -> Self {
-        let values = |epochs: &[EpochMetrics]| -> Vec<(i64, f64)> {
+        let values = runs.each_ref().map(|epochs| {
             let values = epochs.iter();
-            values
-                .filter_map(|epoch| Some((epoch.epoch, metric.of(epoch)?)))
-                .collect()
-        };
-        let values = [values(&runs[0]), values(&runs[1])];
+            let values = values.filter_map(|epoch| Some((epoch.epoch, metric.of(epoch)?)));
+            values.collect::<Vec<(i64, f64)>>()
+        });
         let lowest = |values: &[(i64, f64)]| {
             let finite = values.iter().filter(|(_, value)| value.is_finite());
             finite.copied().min_by(|a, b| a.1.total_cmp(&b.1))
@@ -168,8 +178,18 @@ fn fields_table(fields: &[Field]) -> Table {
     table
 }
 
-fn metrics_table(metrics: &[MetricPart]) -> Table {
+fn metrics_table(
+    best: &[Option<Chosen>; 2],
+    metrics: &[MetricPart],
+    monitors: &[Monitored],
+) -> Table {
     let mut table = Table::new(&[("Metric", Side::Left), ("A", Side::Left), ("B", Side::Left)]);
+    if best.iter().any(Option::is_some) {
+        let [a, b] = best
+            .each_ref()
+            .map(|best| best.as_ref().map_or_else(String::new, Chosen::text));
+        table.push(["best checkpoint".to_owned(), a, b]);
+    }
     for part in metrics {
         let has = |value: &JsonFloat| value.0.is_some();
         if !part.last.iter().any(has) {
@@ -177,19 +197,24 @@ fn metrics_table(metrics: &[MetricPart]) -> Table {
         }
         let [a, b] = part.last.map(|value| shown(value.0));
         table.push([format!("{} last", part.metric), a, b]);
-        let lowest = [0, 1].map(
-            |index| match (part.lowest[index].0, part.lowest_epoch[index]) {
-                (Some(value), Some(epoch)) => format!("{} at epoch {epoch}", shown(Some(value))),
-                _ => String::new(),
-            },
-        );
-        let [a, b] = lowest;
+        let [a, b] = at_epochs(&part.lowest, &part.lowest_epoch);
         table.push([format!("{} lowest", part.metric), a, b]);
+    }
+    for monitored in monitors {
+        monitored.add_to(&mut table);
     }
     table
 }
 
-fn epochs_table(pairs: &BTreeMap<i64, [Option<&EpochMetrics>; 2]>) -> Table {
+/// Values with the epochs that they are of.
+fn at_epochs(values: &[JsonFloat; 2], epochs: &[Option<i64>; 2]) -> [String; 2] {
+    [0, 1].map(|index| match (values[index].0, epochs[index]) {
+        (Some(value), Some(epoch)) => format!("{} at epoch {epoch}", shown(Some(value))),
+        _ => String::new(),
+    })
+}
+
+fn epochs_table(pairs: &BTreeMap<i64, [Option<&EpochMetrics>; 2]>, runs: [&NNRun; 2]) -> Table {
     const TITLES: [[&str; 2]; 4] = [
         ["Train loss A", "B"],
         ["Val loss A", "B"],
@@ -203,12 +228,15 @@ fn epochs_table(pairs: &BTreeMap<i64, [Option<&EpochMetrics>; 2]>) -> Table {
             .iter()
             .map(|title| (*title, Side::Right)),
     );
+    let monitors = monitors::titles(runs);
+    columns.extend(monitors.iter().map(|title| (&**title, Side::Right)));
     let mut table = Table::new(&columns);
     for (epoch, runs) in pairs {
         let mut cells = vec![epoch.to_string()];
         for metric in Metric::ALL {
             cells.extend(runs.map(|run| shown(run.and_then(|epoch| metric.of(epoch)))));
         }
+        cells.extend(runs.map(|run| shown(run.and_then(|epoch| epoch.monitor))));
         table.push(cells);
     }
     table

@@ -3,7 +3,7 @@
 use nnx::run::{NNRun, RunSummary};
 use serde::Serialize;
 
-use super::metrics::{BestPart, number};
+use super::metrics::{BestPart, best_text, number};
 use super::{found, time};
 use crate::arguments::runs::Place;
 use crate::escape::escaped;
@@ -118,9 +118,7 @@ impl Run {
             name,
             summary.net.clone(),
             format!("{} of {}", summary.epochs, summary.planned_epochs),
-            best.map_or_else(String::new, |best| {
-                format!("{} {}", best.name, number(best.value))
-            }),
+            best.map_or_else(String::new, best_text),
             best.map_or_else(String::new, |best| number(best.epoch)),
             last_change.clone().unwrap_or_default(),
         ]);

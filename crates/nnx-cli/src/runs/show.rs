@@ -7,7 +7,7 @@ use nnx::run::{CheckpointStore, NNRun, RunSummary};
 use serde::Serialize;
 
 use self::checkpoints::CheckpointPart;
-use super::metrics::{BestPart, EpochPart, Metric, number, shown};
+use super::metrics::{BestPart, EpochPart, Metric, MonitorPart, monitor_text, number, shown};
 use super::{found, time};
 use crate::arguments::runs::One;
 use crate::escape::escaped;
@@ -27,6 +27,8 @@ struct Shown {
     records: usize,
     best: Option<BestPart>,
     last_change: Option<String>,
+    /// What the choice of the best epoch tracks; null where the run has no monitor of its own.
+    monitor: Option<MonitorPart>,
     parent: Option<Parent>,
     state: JsonState,
     metadata: JsonState,
@@ -64,6 +66,7 @@ pub(super) fn run(arguments: &One) -> Result<Outcome, Failure> {
         last_change: summary
             .and_then(|summary| summary.last_change)
             .and_then(time::utc),
+        monitor: MonitorPart::of(&run),
         parent: run.parent().map(|(id, checkpoint)| Parent {
             id: id.to_owned(),
             checkpoint: checkpoint.map(ToOwned::to_owned),
@@ -133,7 +136,9 @@ fn fields(value: &Value) -> Table {
 fn epochs_table(run: &NNRun) -> Table {
     let mut columns = vec![("Epoch", Side::Right), ("Learning rate", Side::Right)];
     columns.extend(Metric::ALL.map(|metric| (metric.title(), Side::Right)));
-    columns.extend([("Monitor", Side::Right), ("Improved", Side::Left)]);
+    let monitor = run.monitor().map(monitor_text);
+    let monitor = monitor.as_deref().unwrap_or("Monitor");
+    columns.extend([(monitor, Side::Right), ("Improved", Side::Left)]);
     let mut table = Table::new(&columns);
     for epoch in run.epochs() {
         let mut cells = vec![epoch.epoch.to_string(), number(epoch.lr)];
