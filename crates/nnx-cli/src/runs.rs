@@ -20,6 +20,8 @@ mod show;
 mod time;
 #[cfg(feature = "run")]
 mod verify;
+#[cfg(feature = "run")]
+mod warnings;
 
 use crate::arguments::runs::RunsCommand;
 use crate::failure::Failure;

@@ -5,9 +5,12 @@ mod lease;
 pub(crate) mod load;
 mod metadata;
 mod save;
+mod verify;
+mod warning;
 
 pub use epochs::EpochMetrics;
 pub use lease::RunLease;
+pub use warning::RunWarning;
 
 use std::fmt;
 use std::path::Path;
@@ -67,6 +70,10 @@ pub struct NNRun {
     transforms: Vec<NNCheckpointTransform>,
     idps: Vec<NNIterationDataPoint>,
     metadata: State,
+    /// What was wrong with the file of the metadata.
+    metadata_warning: Option<RunWarning>,
+    /// What is wrong with the history.
+    history_warnings: Vec<RunWarning>,
     /// The keys of `run.yaml` that this version does not know.
     unknown: State,
 }
@@ -91,6 +98,8 @@ impl NNRun {
             transforms: Vec::new(),
             idps: Vec::new(),
             metadata: State::new(),
+            metadata_warning: None,
+            history_warnings: Vec::new(),
             unknown: State::new(),
         }
         .identified()
@@ -130,6 +139,8 @@ impl NNRun {
     #[must_use]
     pub fn with_idps(mut self, idps: impl IntoIterator<Item = NNIterationDataPoint>) -> Self {
         self.idps = idps.into_iter().collect();
+        let strays = RunWarning::of_records(&self.idps, None);
+        self.history_warnings = strays.into_iter().collect();
         self
     }
 
@@ -137,6 +148,7 @@ impl NNRun {
     #[must_use]
     pub fn with_metadata(mut self, metadata: State) -> Self {
         self.metadata = metadata;
+        self.metadata_warning = None;
         self
     }
 
@@ -232,9 +244,16 @@ impl NNRun {
     }
 
     /// What the run was trained on and with: `metadata.yaml`, which no id depends on. Empty where
-    /// there is none.
+    /// there is none, and where it cannot be read, which [`warnings`](Self::warnings) tell.
     pub fn metadata(&self) -> &State {
         &self.metadata
+    }
+
+    /// What would else go unseen of a run that could be read: a `metadata.yaml` that was passed
+    /// over, records that are of no epoch, and those that do not count, since their epoch was not
+    /// finished. A run whose training ended has none.
+    pub fn warnings(&self) -> impl Iterator<Item = &RunWarning> {
+        self.metadata_warning.iter().chain(&self.history_warnings)
     }
 
     /// The run and the checkpoint from which it went on, if it did.
@@ -254,6 +273,9 @@ impl NNRun {
     }
 
     /// The metrics of each epoch, in order.
+    ///
+    /// Python takes any number for an epoch, 0.5 and not-a-number included. A record whose epoch is
+    /// no whole number of 64 bits is in none of these; [`warnings`](Self::warnings) tell of it.
     pub fn epochs(&self) -> Vec<EpochMetrics> {
         epochs::of_records(&self.idps)
     }

@@ -9,8 +9,8 @@ use nnx_params::Checkpoints;
 use crate::best::BestMetric;
 use crate::error::Result;
 use crate::layout::RunFolder;
-use crate::run::NNRun;
 use crate::run::load::run_ids;
+use crate::run::{NNRun, RunWarning};
 use crate::store::CheckpointStore;
 
 /// One line of a list of runs.
@@ -32,6 +32,8 @@ pub struct RunSummary {
     pub best: Option<BestMetric>,
     /// When the run, its history or a checkpoint of it was last written.
     pub last_change: Option<SystemTime>,
+    /// What is wrong with the run though it could be read; [`NNRun::warnings`].
+    pub warnings: Vec<RunWarning>,
 }
 
 impl RunSummary {
@@ -69,6 +71,7 @@ impl RunSummary {
             records: run.idps().len(),
             best: best.and_then(|best| BestMetric::of(&best.idp)),
             last_change: last_change(&RunFolder::new(folder, root)?),
+            warnings: run.warnings().cloned().collect(),
         })
     }
 }

@@ -9,8 +9,8 @@ use nnx::run::{EpochMetrics, NNRun};
 use serde::Serialize;
 
 use self::monitors::{Chosen, Monitored};
-use super::found;
 use super::metrics::{EpochPart, JsonFloat, Metric, shown};
+use super::{found, warnings};
 use crate::arguments::runs::Compare;
 use crate::escape::escaped;
 use crate::failure::Failure;
@@ -34,6 +34,8 @@ struct Comparison {
     /// What the runs' own monitors saw.
     monitors: Vec<Monitored>,
     epochs: Vec<Pair>,
+    /// What would else go unseen of each run.
+    warnings: [Vec<Failure>; 2],
 }
 
 #[derive(Debug, Serialize)]
@@ -73,6 +75,7 @@ pub(super) fn run(arguments: &Compare) -> Result<Outcome, Failure> {
     let best = [Chosen::of(&run_a, &a, root), Chosen::of(&run_b, &b, root)];
     let monitors = monitors::of([&run_a, &run_b], &epochs);
     let pairs = pairs(&epochs);
+    let warnings = [warnings::of(&run_a), warnings::of(&run_b)];
     let text = if arguments.place.json {
         json::object(&Comparison {
             a,
@@ -88,10 +91,14 @@ pub(super) fn run(arguments: &Compare) -> Result<Outcome, Failure> {
                     b: b.map(EpochPart::of),
                 })
                 .collect(),
+            warnings,
         })
     } else {
         let page = Page::of_stdout();
         let mut out = format!("A {}\nB {}\n", escaped(&a), escaped(&b));
+        for (warnings, name) in warnings.iter().zip(["A: ", "B: "]) {
+            out.push_str(&warnings::paragraphs(warnings, name, &page));
+        }
         let mut section = |title: &str, table: &Table, empty: &str| {
             let body = table.render(&page);
             let body = if body.is_empty() { empty } else { &body };

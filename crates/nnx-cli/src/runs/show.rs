@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use self::checkpoints::CheckpointPart;
 use super::metrics::{BestPart, EpochPart, Metric, MonitorPart, monitor_text, number, shown};
-use super::{found, time};
+use super::{found, time, warnings};
 use crate::arguments::runs::One;
 use crate::escape::escaped;
 use crate::failure::Failure;
@@ -34,6 +34,8 @@ struct Shown {
     metadata: JsonState,
     epochs: Vec<EpochPart>,
     checkpoints: Vec<CheckpointPart>,
+    /// What would else go unseen.
+    warnings: Vec<Failure>,
 }
 
 /// The run and the checkpoint from which it went on.
@@ -75,6 +77,7 @@ pub(super) fn run(arguments: &One) -> Result<Outcome, Failure> {
         metadata: JsonState(run.metadata().clone()),
         epochs: run.epochs().iter().map(EpochPart::of).collect(),
         checkpoints,
+        warnings: warnings::of(&run),
         folder,
     };
     let text = match arguments.place.json {
@@ -108,6 +111,7 @@ fn text(shown: &Shown, run: &NNRun, page: &Page) -> String {
     if let Some(last_change) = &shown.last_change {
         out.push_str(&format!("last change {last_change}\n"));
     }
+    out.push_str(&warnings::paragraphs(&shown.warnings, "", page));
     let mut section = |title: &str, table: &Table| {
         let body = table.render(page);
         if !body.is_empty() {

@@ -8,7 +8,7 @@ use nnx_params::{
     NNTrainerParams, NetDescriptor, NetParams, State, Value,
 };
 
-use super::NNRun;
+use super::{NNRun, RunWarning, metadata, verify};
 use crate::error::{Error, Result};
 use crate::history::from_csv;
 use crate::layout::{BEST, RunFolder, read_bounded, read_text, runs_folder};
@@ -64,21 +64,25 @@ impl NNRun {
         Self::read(&folder, Records::Read, committed)
     }
 
-    /// Reads a run as [`load`](Self::load) does and checks that nothing of its history is lost: where
-    /// the checkpoint `last` commits the history, it is there and the history reaches its epoch.
+    /// Reads a run as [`load`](Self::load) does and checks that nothing of its history is lost: each
+    /// record is of an epoch, counted from 0, and where the checkpoint `last` commits the history, it
+    /// is there and the history reaches its epoch.
     ///
-    /// The checkpoints are checked by [`CheckpointStore::verify`], the id by whoever knows it.
+    /// The checkpoints are checked by [`CheckpointStore::verify`], the metadata by
+    /// [`read_metadata`](Self::read_metadata), the id by whoever knows it.
     ///
     /// # Errors
     /// As for [`load`](Self::load); [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) when the
-    /// history ends too early.
+    /// history ends too early, or a record or the checkpoint `last` is of no epoch.
     pub fn verify(id: &str, root: impl AsRef<Path>) -> Result<Self> {
         let root = root.as_ref();
         let run = Self::load(id, root)?;
         let folder = RunFolder::new(id, root)?;
+        verify::epochs(&Self::read(&folder, Records::Read, None)?, &folder)?;
         let Some(committed) = committed_epoch(&folder, root)? else {
             return Ok(run);
         };
+        verify::committed(committed, &folder)?;
         if committed < 0.0 {
             let recorded = Self::read(&folder, Records::Read, None)?.idps.len();
             return match recorded {
@@ -141,12 +145,28 @@ impl NNRun {
         };
         let mut run = Self::from_state(&state).map_err(|error| error.in_path(&path))?;
         if !folder.has_journal() {
-            run.idps = idps(folder, committed)?;
+            let records = idps(folder)?;
+            // Those of no epoch are told of before any is left out.
+            let path = folder.idps_csv();
+            let strays = RunWarning::of_records(&records, Some(&path));
+            let counts = |idp: &NNIterationDataPoint| {
+                committed.is_none_or(|epoch| idp.epoch_idx().as_f64() <= epoch)
+            };
+            let left_out =
+                committed.and_then(|epoch| RunWarning::of_left_out(&records, counts, epoch, &path));
+            run.idps = records.into_iter().filter(counts).collect();
+            run.history_warnings = strays.into_iter().chain(left_out).collect();
         }
         if records == Records::Checked {
             run.idps = Vec::new();
-        } else {
-            run.metadata = metadata(folder);
+            return Ok(run);
+        }
+        match metadata::read(folder) {
+            Ok(metadata) => run.metadata = metadata.unwrap_or_default(),
+            Err(error) => {
+                let what = "the metadata were passed over";
+                run.metadata_warning = Some(RunWarning::passed_over(&error, what));
+            }
         }
         Ok(run)
     }
@@ -215,28 +235,14 @@ fn read_transforms(value: &Value) -> Result<Vec<NNCheckpointTransform>> {
     transforms.collect()
 }
 
-/// The records of a run, those up to an epoch where one is given.
-fn idps(folder: &RunFolder, committed: Option<f64>) -> Result<Vec<NNIterationDataPoint>> {
+/// The records of a run.
+fn idps(folder: &RunFolder) -> Result<Vec<NNIterationDataPoint>> {
     let path = folder.idps_csv();
     let bytes = read_bounded(&path, "bytes of history", MAX_HISTORY_BYTES)?;
     let bytes = bytes.ok_or_else(|| {
         Error::malformed("expected the history beside `run.yaml`, found none").in_path(&path)
     })?;
-    let mut idps = from_csv(&bytes).map_err(|error| error.in_path(&path))?;
-    if let Some(epoch) = committed {
-        idps.retain(|idp| idp.epoch_idx().as_f64() <= epoch);
-    }
-    Ok(idps)
-}
-
-/// The metadata of a run; nothing where it is absent or cannot be read, since no run needs it.
-fn metadata(folder: &RunFolder) -> State {
-    let text = read_text(&folder.metadata_yaml(), "bytes of YAML", MAX_YAML_BYTES);
-    let value = text.ok().flatten().map(|text| from_yaml(&text));
-    match value {
-        Some(Ok(Value::Map(metadata))) => metadata,
-        _ => State::new(),
-    }
+    from_csv(&bytes).map_err(|error| error.in_path(&path))
 }
 
 /// The epoch up to which a run's history counts, which its checkpoint `last` says: below every
