@@ -13,6 +13,8 @@ mod list;
 #[cfg(feature = "run")]
 mod metrics;
 #[cfg(feature = "run")]
+mod monitor;
+#[cfg(feature = "run")]
 mod plot;
 #[cfg(feature = "run")]
 mod show;

@@ -4,7 +4,7 @@ use nnx::run::{NNRun, RunSummary};
 use serde::Serialize;
 
 use super::found;
-use super::metrics::BestPart;
+use super::monitor::BestPart;
 use crate::arguments::runs::Place;
 use crate::failure::Failure;
 use crate::json;

@@ -1,6 +1,7 @@
 //! `nnx runs compare`: two runs side by side.
 
 mod monitors;
+mod tables;
 
 use std::collections::BTreeMap;
 
@@ -9,18 +10,15 @@ use nnx::run::{EpochMetrics, NNRun};
 use serde::Serialize;
 
 use self::monitors::{Chosen, Monitored};
-use super::metrics::{EpochPart, JsonFloat, Metric, shown};
+use super::metrics::{EpochPart, JsonFloat, Metric};
 use super::{found, warnings};
 use crate::arguments::runs::Compare;
 use crate::escape::escaped;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
-use crate::table::{Side, Table};
+use crate::table::Table;
 use crate::terminal::{BOLD, Page};
 use crate::{flat, json};
-
-/// Stands where a run does not have a field.
-const ABSENT: &str = "–";
 
 #[derive(Debug, Serialize)]
 struct Comparison {
@@ -106,10 +104,18 @@ pub(super) fn run(arguments: &Compare) -> Result<Outcome, Failure> {
                 out.push_str(&format!("\n{}\n{body}", page.paint(BOLD, title)));
             }
         };
-        section("Configuration", &fields_table(&configuration), "the same\n");
-        let table = metrics_table(&best, &metrics, &monitors);
+        section(
+            "Configuration",
+            &tables::fields_table(&configuration),
+            "the same\n",
+        );
+        let table = tables::metrics_table(&best, &metrics, &monitors);
         section("Metrics", &table, "none recorded\n");
-        section("Epochs", &epochs_table(&pairs, [&run_a, &run_b]), "");
+        section(
+            "Epochs",
+            &tables::epochs_table(&pairs, [&run_a, &run_b]),
+            "",
+        );
         out
     };
     Ok(Outcome::success(text))
@@ -174,77 +180,4 @@ fn pairs(runs: &[Vec<EpochMetrics>; 2]) -> BTreeMap<i64, [Option<&EpochMetrics>;
         pairs.entry(epoch.epoch).or_default()[1] = Some(epoch);
     }
     pairs
-}
-
-fn fields_table(fields: &[Field]) -> Table {
-    let mut table = Table::new(&[("Field", Side::Left), ("A", Side::Left), ("B", Side::Left)]);
-    let cell = |text: &Option<String>| text.clone().unwrap_or_else(|| ABSENT.to_owned());
-    for field in fields {
-        table.push([field.field.clone(), cell(&field.a), cell(&field.b)]);
-    }
-    table
-}
-
-fn metrics_table(
-    best: &[Option<Chosen>; 2],
-    metrics: &[MetricPart],
-    monitors: &[Monitored],
-) -> Table {
-    let mut table = Table::new(&[("Metric", Side::Left), ("A", Side::Left), ("B", Side::Left)]);
-    if best.iter().any(Option::is_some) {
-        let [a, b] = best
-            .each_ref()
-            .map(|best| best.as_ref().map_or_else(String::new, Chosen::text));
-        table.push(["best checkpoint".to_owned(), a, b]);
-    }
-    for part in metrics {
-        let has = |value: &JsonFloat| value.0.is_some();
-        if !part.last.iter().any(has) {
-            continue;
-        }
-        let [a, b] = part.last.map(|value| shown(value.0));
-        table.push([format!("{} last", part.metric), a, b]);
-        let [a, b] = at_epochs(&part.lowest, &part.lowest_epoch);
-        table.push([format!("{} lowest", part.metric), a, b]);
-    }
-    for monitored in monitors {
-        monitored.add_to(&mut table);
-    }
-    table
-}
-
-/// Values with the epochs that they are of.
-fn at_epochs(values: &[JsonFloat; 2], epochs: &[Option<i64>; 2]) -> [String; 2] {
-    [0, 1].map(|index| match (values[index].0, epochs[index]) {
-        (Some(value), Some(epoch)) => format!("{} at epoch {epoch}", shown(Some(value))),
-        _ => String::new(),
-    })
-}
-
-fn epochs_table(pairs: &BTreeMap<i64, [Option<&EpochMetrics>; 2]>, runs: [&NNRun; 2]) -> Table {
-    const TITLES: [[&str; 2]; 4] = [
-        ["Train loss A", "B"],
-        ["Val loss A", "B"],
-        ["Train error A", "B"],
-        ["Val error A", "B"],
-    ];
-    let mut columns = vec![("Epoch", Side::Right)];
-    columns.extend(
-        TITLES
-            .as_flattened()
-            .iter()
-            .map(|title| (*title, Side::Right)),
-    );
-    let monitors = monitors::titles(runs);
-    columns.extend(monitors.iter().map(|title| (&**title, Side::Right)));
-    let mut table = Table::new(&columns);
-    for (epoch, runs) in pairs {
-        let mut cells = vec![epoch.to_string()];
-        for metric in Metric::ALL {
-            cells.extend(runs.map(|run| shown(run.and_then(|epoch| metric.of(epoch)))));
-        }
-        cells.extend(runs.map(|run| shown(run.and_then(|epoch| epoch.monitor))));
-        table.push(cells);
-    }
-    table
 }

@@ -3,7 +3,8 @@
 use nnx::run::{NNRun, RunSummary};
 use serde::Serialize;
 
-use super::metrics::{BestPart, best_text, number};
+use super::metrics::number;
+use super::monitor::{BestPart, best_text};
 use super::{found, time, warnings};
 use crate::arguments::runs::Place;
 use crate::escape::escaped;

@@ -7,7 +7,8 @@ use nnx::run::{CheckpointStore, NNRun, RunSummary};
 use serde::Serialize;
 
 use self::checkpoints::CheckpointPart;
-use super::metrics::{BestPart, EpochPart, Metric, MonitorPart, monitor_text, number, shown};
+use super::metrics::{EpochPart, Metric, number, shown};
+use super::monitor::{BestPart, MonitorPart, monitor_text};
 use super::{found, time, warnings};
 use crate::arguments::runs::One;
 use crate::escape::escaped;

@@ -197,8 +197,8 @@ fn nice_step(half_span: f64, most_ticks: usize) -> f64 {
             .unwrap_or(least)
     });
     let fits = |step: &f64| *step >= least * (1.0 - LEAST_SHARE);
-    let finite = candidates.into_iter().filter(|step| step.is_finite());
-    let found = finite.clone().find(fits).or_else(|| finite.last());
+    let mut finite = candidates.into_iter().filter(|step| step.is_finite());
+    let found = finite.clone().find(fits).or_else(|| finite.next_back());
     found.unwrap_or(least)
 }
 

@@ -6,9 +6,10 @@ use nnx::params::MonitorMode;
 use nnx::run::{EpochMetrics, NNRun, RunSummary};
 use serde::Serialize;
 
-use super::at_epochs;
+use super::tables::at_epochs;
 use crate::failure::Failure;
-use crate::runs::metrics::{BestPart, JsonFloat, best_text, monitor_text, number, shown};
+use crate::runs::metrics::{JsonFloat, number, shown};
+use crate::runs::monitor::{BestPart, best_text, monitor_text};
 use crate::table::Table;
 
 /// The metric of a run's checkpoint `best`, or why it cannot be read.
