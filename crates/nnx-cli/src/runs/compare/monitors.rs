@@ -43,7 +43,15 @@ impl Chosen {
     pub(super) fn text(&self) -> String {
         match self {
             Self::Read { text, .. } => text.clone(),
-            Self::Failed { error } => format!("cannot be read: {}", error.message()),
+            Self::Failed { .. } => "cannot be read".to_owned(),
+        }
+    }
+
+    /// Why the checkpoint cannot be read, if it cannot.
+    pub(super) fn failure(&self) -> Option<&Failure> {
+        match self {
+            Self::Read { .. } => None,
+            Self::Failed { error } => Some(error),
         }
     }
 }

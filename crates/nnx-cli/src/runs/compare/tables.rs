@@ -6,6 +6,7 @@ use nnx::run::{EpochMetrics, NNRun};
 
 use super::monitors::{self, Chosen, Monitored};
 use super::{Field, MetricPart};
+use crate::escape::escaped;
 use crate::runs::metrics::{JsonFloat, Metric, shown};
 use crate::table::{Side, Table};
 
@@ -32,6 +33,11 @@ pub(super) fn metrics_table(
             .each_ref()
             .map(|best| best.as_ref().map_or_else(String::new, Chosen::text));
         table.push(["best checkpoint".to_owned(), a, b]);
+        for (best, name) in best.iter().zip(["A", "B"]) {
+            if let Some(failure) = best.as_ref().and_then(Chosen::failure) {
+                table.below(escaped(&format!("{name}: {}", failure.message())).into_owned());
+            }
+        }
     }
     for part in metrics {
         let has = |value: &JsonFloat| value.0.is_some();
