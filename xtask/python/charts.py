@@ -12,7 +12,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
+try:
+    from playwright.sync_api import sync_playwright
+except ModuleNotFoundError:
+    sys.exit(
+        f"{sys.executable} has no Playwright: install it there (`pip install playwright`), or name a "
+        "Python that has it behind `--python`"
+    )
 
 # Phone, small tablet, desk.
 WIDTHS = [390, 700, 1280]
@@ -41,6 +47,9 @@ LOOK = """() => {
         }
     }
     if (document.documentElement.scrollWidth > innerWidth) wrong.push('wider than the window');
+    for (const box of document.querySelectorAll('.scroll'))
+        if (box.scrollWidth > box.clientWidth + 1)
+            wrong.push(`wider than its place: ${box.textContent.replace(/\\s+/g, ' ').trim().slice(0, 60)}`);
     return wrong;
 }"""
 
@@ -82,6 +91,9 @@ def make_runs(fixtures, root):
     run("empty", [])
     run("flat", [[epoch, 0.0, 1.0, 0.0, 1.0] for epoch in range(5)])
     run("losses", [[epoch, 3.0 - epoch, None, 3.5 - epoch, None] for epoch in range(3)])
+    limit = sys.float_info.max
+    run("limits", [[0, -limit, 0.5, 1e308, 0.1], [1, limit, 0.5, -1e308, 0.1], [2, 5e-324, None, limit, 0.4]])
+    run("strays", [[0, 1.0, 0.5, 1.2, 0.5], [0.5, 0.9, 0.5, 1.1, 0.5], ["nan", 0.9, 0.5, 1.1, 0.5], [1, 0.8, 0.4, 1.0, 0.4]])
     run("huge", [[0, 1e300, 0.5, 2e305, 0.1], [1, 1e12, 0.5, 1e-300, 0.1], [2**63 - 2, 5.0, 1.0, 3.0, 0.5]])
 
 
@@ -101,6 +113,8 @@ def main():
             "long": (root, ["long"]),
             "empty": (root, ["empty"]),
             "losses": (root, ["losses"]),
+            "limits": (root, ["limits", "strays"]),
+            "monitored": (fixtures / "nnx-0.4.1/monitored", ["c6d2", "31be", "d7e6"]),
         }
         chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
         looks = 0

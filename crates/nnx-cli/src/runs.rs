@@ -9,11 +9,11 @@ mod compare;
 #[cfg(feature = "run")]
 mod found;
 #[cfg(feature = "run")]
-mod journal;
-#[cfg(feature = "run")]
 mod list;
 #[cfg(feature = "run")]
 mod metrics;
+#[cfg(feature = "run")]
+mod monitor;
 #[cfg(feature = "run")]
 mod plot;
 #[cfg(feature = "run")]
@@ -22,6 +22,8 @@ mod show;
 mod time;
 #[cfg(feature = "run")]
 mod verify;
+#[cfg(feature = "run")]
+mod warnings;
 
 use crate::arguments::runs::RunsCommand;
 use crate::failure::Failure;

@@ -19,20 +19,23 @@ pub(crate) enum Side {
 /// and its cells stand on the next one.
 #[derive(Debug)]
 pub(crate) struct Table {
-    columns: Vec<(&'static str, Side)>,
+    columns: Vec<(String, Side)>,
     rows: Vec<Row>,
 }
 
 #[derive(Debug)]
 struct Row {
     cells: Vec<String>,
-    below: String,
+    below: Vec<String>,
 }
 
 impl Table {
-    pub(crate) fn new(columns: &[(&'static str, Side)]) -> Self {
+    pub(crate) fn new(columns: &[(&str, Side)]) -> Self {
+        let columns = columns.iter();
         Self {
-            columns: columns.to_vec(),
+            columns: columns
+                .map(|(title, side)| (escaped(title).into_owned(), *side))
+                .collect(),
             rows: Vec::new(),
         }
     }
@@ -42,14 +45,15 @@ impl Table {
         let cells = cells.into_iter().map(|cell| escaped(&cell).into_owned());
         self.rows.push(Row {
             cells: cells.collect(),
-            below: String::new(),
+            below: Vec::new(),
         });
     }
 
-    /// Adds a line below the row that was added last.
+    /// Adds a line below the row that was added last, and below those that it has already; nothing
+    /// for an empty one.
     pub(crate) fn below(&mut self, line: String) {
-        if let Some(row) = self.rows.last_mut() {
-            row.below = line;
+        if let Some(row) = self.rows.last_mut().filter(|_| !line.is_empty()) {
+            row.below.push(line);
         }
     }
 
@@ -80,8 +84,8 @@ impl Table {
         }
         for row in &self.rows {
             out.push_str(&line(&row.cells));
-            if !row.below.is_empty() {
-                out.push_str(&format!("{:GAP$}{}\n", "", row.below));
+            for below in &row.below {
+                out.push_str(&format!("{:GAP$}{below}\n", ""));
             }
         }
         out

@@ -153,6 +153,11 @@ impl MonitorSpec {
         &self.metric
     }
 
+    /// Python's `key`, by which displays and logs name the monitor: split and metric, `val.loss`.
+    pub fn key(&self) -> String {
+        format!("{}.{}", self.split, self.metric)
+    }
+
     /// The data that the metric is computed on.
     pub fn split(&self) -> MonitorSplit {
         self.split

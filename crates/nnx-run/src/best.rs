@@ -1,6 +1,6 @@
 //! The pointer to the best run.
 
-pub(crate) mod score;
+mod score;
 
 pub use score::BestMetric;
 

@@ -5,11 +5,11 @@
 //!
 //! | to | use |
 //! |---|---|
-//! | open, save and find runs | [`NNRun`], [`RunSummary`] |
+//! | open, save and find runs | [`NNRun`], [`RunSummary`], [`RunWarning`] |
 //! | keep a long history in a journal, and go over it | [`HistoryJournal`], [`journal`] |
 //! | read the history by epochs | [`NNRun::epochs`], [`EpochMetrics`] |
 //! | open, save and check the checkpoints of a run | [`CheckpointStore`], [`CheckpointTag`] |
-//! | see which files belong together | [`Manifest`], [`CheckpointStore::digests`] |
+//! | see which files belong together | [`Manifest`], [`CheckpointStore::digests`], [`TrainingStateFile`] |
 //! | look into a training state, or make one | [`TrainingState`], [`OptimizerState`] |
 //! | read and write the texts alone | [`yaml`], [`history`] |
 //!
@@ -42,8 +42,8 @@ pub use best::BestMetric;
 pub use error::{Error, ErrorKind, Result};
 pub use journal::HistoryJournal;
 pub use manifest::Manifest;
-pub use run::{EpochMetrics, NNRun, RunLease};
-pub use store::{CheckpointStore, SaveStep};
+pub use run::{EpochMetrics, NNRun, RunLease, RunWarning};
+pub use store::{CheckpointStore, SaveStep, TrainingStateFile, TrainingStateRole};
 pub use summary::RunSummary;
 pub use tag::CheckpointTag;
 pub use training_state::{

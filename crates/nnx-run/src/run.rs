@@ -4,19 +4,22 @@ mod epochs;
 mod journal;
 mod lease;
 pub(crate) mod load;
-mod metadata;
+pub(crate) mod metadata;
 mod save;
+pub(crate) mod verify;
+mod warning;
 
 pub use epochs::EpochMetrics;
 pub use lease::RunLease;
+pub use warning::RunWarning;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use nnx_checkpoint::NNCheckpoint;
 use nnx_params::{
-    Checkpoints, NNCheckpointTransform, NNIterationDataPoint, NNModelParams, NNTrainParams,
-    NNTrainerParams, NetParams, RunIdentity, State, Value,
+    Checkpoints, MonitorRecord, MonitorSpec, NNCheckpointTransform, NNIterationDataPoint,
+    NNModelParams, NNTrainParams, NNTrainerParams, NetParams, RunIdentity, State, Value,
 };
 
 use crate::best;
@@ -70,6 +73,10 @@ pub struct NNRun {
     /// The folder of the journal that holds all records, where there is one.
     history: Option<PathBuf>,
     metadata: State,
+    /// What was wrong with the file of the metadata.
+    metadata_warning: Option<RunWarning>,
+    /// What is wrong with the history.
+    history_warnings: Vec<RunWarning>,
     /// The keys of `run.yaml` that this version does not know.
     unknown: State,
 }
@@ -95,6 +102,8 @@ impl NNRun {
             idps: Vec::new(),
             history: None,
             metadata: State::new(),
+            metadata_warning: None,
+            history_warnings: Vec::new(),
             unknown: State::new(),
         }
         .identified()
@@ -134,6 +143,8 @@ impl NNRun {
     #[must_use]
     pub fn with_idps(mut self, idps: impl IntoIterator<Item = NNIterationDataPoint>) -> Self {
         self.idps = idps.into_iter().collect();
+        let strays = RunWarning::of_records(&self.idps, None);
+        self.history_warnings = strays.into_iter().collect();
         self
     }
 
@@ -141,6 +152,7 @@ impl NNRun {
     #[must_use]
     pub fn with_metadata(mut self, metadata: State) -> Self {
         self.metadata = metadata;
+        self.metadata_warning = None;
         self
     }
 
@@ -238,9 +250,16 @@ impl NNRun {
     }
 
     /// What the run was trained on and with: `metadata.yaml`, which no id depends on. Empty where
-    /// there is none.
+    /// there is none, and where it cannot be read, which [`warnings`](Self::warnings) tell.
     pub fn metadata(&self) -> &State {
         &self.metadata
+    }
+
+    /// What would else go unseen of a run that could be read: a `metadata.yaml` that was passed
+    /// over, records that are of no epoch, and those that do not count, since their epoch was not
+    /// finished. A run whose training ended has none.
+    pub fn warnings(&self) -> impl Iterator<Item = &RunWarning> {
+        self.metadata_warning.iter().chain(&self.history_warnings)
     }
 
     /// The run and the checkpoint from which it went on, if it did.
@@ -250,11 +269,23 @@ impl NNRun {
         Some((id, train.resume_from_checkpoint()))
     }
 
+    /// What the choice of the best epoch tracks: the monitor of the last record that one judged,
+    /// which says whether less or more is better, else the one that the training was configured
+    /// with. None where the run has no monitor of its own.
+    pub fn monitor(&self) -> Option<&MonitorSpec> {
+        let judged = self.idps.iter().rev().find_map(|idp| idp.selection());
+        let monitor = judged.map(MonitorRecord::monitor);
+        monitor.or_else(|| self.train.monitor())
+    }
+
     /// The metrics of each epoch, in order: from the journal of the run, where it keeps one that can
     /// be read, else from [`idps`](Self::idps).
     ///
     /// What a journal does not record of the epochs before those records is not there: their learning
     /// rate is not a number, and they have no validation record.
+    ///
+    /// Python takes any number for an epoch, 0.5 and not-a-number included. A record whose epoch is
+    /// no whole number of 64 bits is in none of these; [`warnings`](Self::warnings) tell of it.
     pub fn epochs(&self) -> Vec<EpochMetrics> {
         match self.journal_epochs() {
             Ok(Some(epochs)) => epochs,

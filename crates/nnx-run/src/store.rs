@@ -2,8 +2,10 @@
 
 mod load;
 mod save;
+mod states;
 mod step;
 
+pub use states::{TrainingStateFile, TrainingStateRole};
 pub use step::SaveStep;
 
 use std::collections::BTreeMap;

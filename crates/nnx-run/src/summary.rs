@@ -7,11 +7,10 @@ use std::time::SystemTime;
 use nnx_params::Checkpoints;
 
 use crate::best::BestMetric;
-use crate::best::score::metric;
 use crate::error::Result;
 use crate::layout::RunFolder;
-use crate::run::NNRun;
 use crate::run::load::run_ids;
+use crate::run::{NNRun, RunWarning};
 use crate::store::CheckpointStore;
 
 /// One line of a list of runs.
@@ -28,10 +27,13 @@ pub struct RunSummary {
     pub epochs: usize,
     /// Records in the history.
     pub records: usize,
-    /// The metric of the checkpoint `best`; none where there is none, or none of it is finite.
+    /// The metric by which the run chose its checkpoint `best`; none where there is no such
+    /// checkpoint, or none of it is finite.
     pub best: Option<BestMetric>,
     /// When the run, its history or a checkpoint of it was last written.
     pub last_change: Option<SystemTime>,
+    /// What is wrong with the run though it could be read; [`NNRun::warnings`].
+    pub warnings: Vec<RunWarning>,
 }
 
 impl RunSummary {
@@ -67,8 +69,9 @@ impl RunSummary {
             planned_epochs: run.train().n_epochs(),
             epochs: run.epochs().len(),
             records: usize::try_from(run.record_count()?).unwrap_or(usize::MAX),
-            best: best.and_then(|best| metric(&best.idp)),
+            best: best.and_then(|best| BestMetric::of(&best.idp)),
             last_change: last_change(&RunFolder::new(folder, root)?),
+            warnings: run.warnings().cloned().collect(),
         })
     }
 }

@@ -369,7 +369,7 @@ fn a_summary_says_what_a_list_shows() {
         .get(&format!("{}/best", id.text()));
     let error = best.get("idp_state").get("val_edp").get("error").float();
     let found = summary.best.unwrap();
-    assert_eq!((found.name, found.value), ("val_edp.error", error));
+    assert_eq!((found.name.as_str(), found.value), ("val_edp.error", error));
     assert!(summary.last_change.is_some());
 
     let epochs = NNRun::load(id.text(), root.path()).unwrap().epochs();

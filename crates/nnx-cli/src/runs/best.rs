@@ -4,7 +4,7 @@ use nnx::run::{NNRun, RunSummary};
 use serde::Serialize;
 
 use super::found;
-use super::metrics::BestPart;
+use super::monitor::BestPart;
 use crate::arguments::runs::Place;
 use crate::failure::Failure;
 use crate::json;
@@ -23,8 +23,16 @@ pub(super) fn run(place: &Place) -> Result<Outcome, Failure> {
     let ids = found::ids(root)?;
     let pointer = root.join("runs").join("best");
     let Some(id) = NNRun::best_id(root)? else {
-        let what = "the folder of runs points to no best run; a save of a run with a checkpoint `best` makes the \
-                    pointer";
+        let what = match pointer.symlink_metadata().is_ok() {
+            true => {
+                "the pointer to the best run names no id of a run; the next save of a run with a \
+                 checkpoint `best` makes it anew"
+            }
+            false => {
+                "the folder of runs points to no best run; a save of a run with a checkpoint `best` \
+                 makes the pointer"
+            }
+        };
         return Err(Failure::new("no_best_run", what).in_path(&pointer));
     };
     if !ids.contains(&id) {

@@ -1,24 +1,24 @@
 //! `nnx runs compare`: two runs side by side.
 
+mod monitors;
+mod tables;
+
 use std::collections::BTreeMap;
 
 use nnx::params::Value;
 use nnx::run::{EpochMetrics, NNRun};
 use serde::Serialize;
 
-use super::metrics::{EpochPart, JsonFloat, Metric, shown};
-use super::{found, journal};
+use self::monitors::{Chosen, Monitored};
+use super::metrics::{EpochPart, JsonFloat, Metric};
+use super::{found, warnings};
 use crate::arguments::runs::Compare;
 use crate::escape::escaped;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
-use crate::table::{Side, Table};
-use crate::terminal::{BOLD, Page, YELLOW};
-use crate::wrap::wrapped;
+use crate::table::Table;
+use crate::terminal::{BOLD, Page};
 use crate::{flat, json};
-
-/// Stands where a run does not have a field.
-const ABSENT: &str = "–";
 
 #[derive(Debug, Serialize)]
 struct Comparison {
@@ -26,11 +26,14 @@ struct Comparison {
     b: String,
     /// The fields that differ; null where a run does not have one.
     configuration: Vec<Field>,
+    /// The metric by which each run chose its checkpoint `best`; null where there is none.
+    best: [Option<Chosen>; 2],
     metrics: Vec<MetricPart>,
+    /// What the runs' own monitors saw.
+    monitors: Vec<Monitored>,
     epochs: Vec<Pair>,
-    /// What could not be read of a journal.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    notes: Vec<String>,
+    /// What would else go unseen of each run.
+    warnings: [Vec<Failure>; 2],
 }
 
 #[derive(Debug, Serialize)]
@@ -67,15 +70,18 @@ pub(super) fn run(arguments: &Compare) -> Result<Outcome, Failure> {
     let configuration = differences(&run_a, &run_b)?;
     let epochs = [run_a.epochs(), run_b.epochs()];
     let metrics = Metric::ALL.map(|metric| MetricPart::of(metric, &epochs));
+    let best = [Chosen::of(&run_a, &a, root), Chosen::of(&run_b, &b, root)];
+    let monitors = monitors::of([&run_a, &run_b], &epochs);
     let pairs = pairs(&epochs);
-    let notes = [journal::note(&a, &run_a), journal::note(&b, &run_b)];
-    let notes: Vec<String> = notes.into_iter().flatten().collect();
+    let warnings = [warnings::of(&run_a), warnings::of(&run_b)];
     let text = if arguments.place.json {
         json::object(&Comparison {
             a,
             b,
             configuration,
+            best,
             metrics: metrics.into(),
+            monitors,
             epochs: pairs
                 .into_values()
                 .map(|[a, b]| Pair {
@@ -83,13 +89,13 @@ pub(super) fn run(arguments: &Compare) -> Result<Outcome, Failure> {
                     b: b.map(EpochPart::of),
                 })
                 .collect(),
-            notes,
+            warnings,
         })
     } else {
         let page = Page::of_stdout();
         let mut out = format!("A {}\nB {}\n", escaped(&a), escaped(&b));
-        for note in &notes {
-            out.push_str(&page.paint(YELLOW, &wrapped(&escaped(note), 0, &page)));
+        for (warnings, name) in warnings.iter().zip(["A: ", "B: "]) {
+            out.push_str(&warnings::paragraphs(warnings, name, &page));
         }
         let mut section = |title: &str, table: &Table, empty: &str| {
             let body = table.render(&page);
@@ -98,9 +104,18 @@ pub(super) fn run(arguments: &Compare) -> Result<Outcome, Failure> {
                 out.push_str(&format!("\n{}\n{body}", page.paint(BOLD, title)));
             }
         };
-        section("Configuration", &fields_table(&configuration), "the same\n");
-        section("Metrics", &metrics_table(&metrics), "none recorded\n");
-        section("Epochs", &epochs_table(&pairs), "");
+        section(
+            "Configuration",
+            &tables::fields_table(&configuration),
+            "the same\n",
+        );
+        let table = tables::metrics_table(&best, &metrics, &monitors);
+        section("Metrics", &table, "none recorded\n");
+        section(
+            "Epochs",
+            &tables::epochs_table(&pairs, [&run_a, &run_b]),
+            "",
+        );
         out
     };
     Ok(Outcome::success(text))
@@ -132,13 +147,11 @@ fn differences(a: &NNRun, b: &NNRun) -> Result<Vec<Field>, Failure> {
 
 impl MetricPart {
     fn of(metric: Metric, runs: &[Vec<EpochMetrics>; 2]) -> Self {
-        let values = |epochs: &[EpochMetrics]| -> Vec<(i64, f64)> {
+        let values = runs.each_ref().map(|epochs| {
             let values = epochs.iter();
-            values
-                .filter_map(|epoch| Some((epoch.epoch, metric.of(epoch)?)))
-                .collect()
-        };
-        let values = [values(&runs[0]), values(&runs[1])];
+            let values = values.filter_map(|epoch| Some((epoch.epoch, metric.of(epoch)?)));
+            values.collect::<Vec<(i64, f64)>>()
+        });
         let lowest = |values: &[(i64, f64)]| {
             let finite = values.iter().filter(|(_, value)| value.is_finite());
             finite.copied().min_by(|a, b| a.1.total_cmp(&b.1))
@@ -167,59 +180,4 @@ fn pairs(runs: &[Vec<EpochMetrics>; 2]) -> BTreeMap<i64, [Option<&EpochMetrics>;
         pairs.entry(epoch.epoch).or_default()[1] = Some(epoch);
     }
     pairs
-}
-
-fn fields_table(fields: &[Field]) -> Table {
-    let mut table = Table::new(&[("Field", Side::Left), ("A", Side::Left), ("B", Side::Left)]);
-    let cell = |text: &Option<String>| text.clone().unwrap_or_else(|| ABSENT.to_owned());
-    for field in fields {
-        table.push([field.field.clone(), cell(&field.a), cell(&field.b)]);
-    }
-    table
-}
-
-fn metrics_table(metrics: &[MetricPart]) -> Table {
-    let mut table = Table::new(&[("Metric", Side::Left), ("A", Side::Left), ("B", Side::Left)]);
-    for part in metrics {
-        let has = |value: &JsonFloat| value.0.is_some();
-        if !part.last.iter().any(has) {
-            continue;
-        }
-        let [a, b] = part.last.map(|value| shown(value.0));
-        table.push([format!("{} last", part.metric), a, b]);
-        let lowest = [0, 1].map(
-            |index| match (part.lowest[index].0, part.lowest_epoch[index]) {
-                (Some(value), Some(epoch)) => format!("{} at epoch {epoch}", shown(Some(value))),
-                _ => String::new(),
-            },
-        );
-        let [a, b] = lowest;
-        table.push([format!("{} lowest", part.metric), a, b]);
-    }
-    table
-}
-
-fn epochs_table(pairs: &BTreeMap<i64, [Option<&EpochMetrics>; 2]>) -> Table {
-    const TITLES: [[&str; 2]; 4] = [
-        ["Train loss A", "B"],
-        ["Val loss A", "B"],
-        ["Train error A", "B"],
-        ["Val error A", "B"],
-    ];
-    let mut columns = vec![("Epoch", Side::Right)];
-    columns.extend(
-        TITLES
-            .as_flattened()
-            .iter()
-            .map(|title| (*title, Side::Right)),
-    );
-    let mut table = Table::new(&columns);
-    for (epoch, runs) in pairs {
-        let mut cells = vec![epoch.to_string()];
-        for metric in Metric::ALL {
-            cells.extend(runs.map(|run| shown(run.and_then(|epoch| metric.of(epoch)))));
-        }
-        table.push(cells);
-    }
-    table
 }

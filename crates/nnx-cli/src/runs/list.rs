@@ -3,8 +3,9 @@
 use nnx::run::{NNRun, RunSummary};
 use serde::Serialize;
 
-use super::metrics::{BestPart, number};
-use super::{found, time};
+use super::metrics::number;
+use super::monitor::{BestPart, best_text};
+use super::{found, time, warnings};
 use crate::arguments::runs::Place;
 use crate::escape::escaped;
 use crate::failure::Failure;
@@ -36,6 +37,7 @@ struct Run {
     records: usize,
     best: Option<BestPart>,
     last_change: Option<String>,
+    warnings: Vec<Failure>,
 }
 
 #[derive(Debug, Serialize)]
@@ -66,7 +68,7 @@ pub(super) fn run(place: &Place) -> Result<Outcome, Failure> {
         let name = format!("{star}{folder}");
         match summary {
             Ok(summary) => {
-                let run = Run::of(summary, folder, &mut table, name);
+                let run = Run::of(summary, folder, &mut table, name, &page);
                 runs.push(run);
             }
             Err(error) => {
@@ -111,21 +113,29 @@ pub(super) fn run(place: &Place) -> Result<Outcome, Failure> {
 
 impl Run {
     /// The run for JSON; its row goes to the table.
-    fn of(summary: RunSummary, folder: String, table: &mut Table, name: String) -> Self {
+    fn of(
+        summary: RunSummary,
+        folder: String,
+        table: &mut Table,
+        name: String,
+        page: &Page,
+    ) -> Self {
         let last_change = summary.last_change.and_then(time::utc);
         let best = summary.best.as_ref();
         table.push([
             name,
             summary.net.clone(),
             format!("{} of {}", summary.epochs, summary.planned_epochs),
-            best.map_or_else(String::new, |best| {
-                format!("{} {}", best.name, number(best.value))
-            }),
+            best.map_or_else(String::new, best_text),
             best.map_or_else(String::new, |best| number(best.epoch)),
             last_change.clone().unwrap_or_default(),
         ]);
         if summary.id != folder {
             table.below(format!("its id is {}", summary.id));
+        }
+        let warnings: Vec<Failure> = summary.warnings.iter().map(Failure::from).collect();
+        for warning in &warnings {
+            table.below(warnings::line(warning, page));
         }
         Self {
             id: summary.id,
@@ -136,6 +146,7 @@ impl Run {
             records: summary.records,
             best: summary.best.as_ref().map(BestPart::of),
             last_change,
+            warnings,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The metrics of epochs.
 
-use nnx::run::{BestMetric, EpochMetrics};
+use nnx::run::EpochMetrics;
 use serde::{Serialize, Serializer};
 
 use crate::python;
@@ -71,7 +71,7 @@ impl Serialize for JsonFloat {
 
 /// A number that counts, for JSON: without a point where it is whole.
 #[derive(Clone, Copy, Debug)]
-struct JsonCount(f64);
+pub(super) struct JsonCount(pub(super) f64);
 
 impl Serialize for JsonCount {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -111,24 +111,6 @@ impl EpochPart {
             val_error: JsonFloat(epoch.val_error),
             monitor: JsonFloat(epoch.monitor),
             improved: epoch.monitor.map(|_| epoch.improved),
-        }
-    }
-}
-
-/// The metric of a checkpoint for JSON.
-#[derive(Debug, Serialize)]
-pub(super) struct BestPart {
-    metric: &'static str,
-    value: JsonFloat,
-    epoch: JsonCount,
-}
-
-impl BestPart {
-    pub(super) fn of(best: &BestMetric) -> Self {
-        Self {
-            metric: best.name,
-            value: JsonFloat(Some(best.value)),
-            epoch: JsonCount(best.epoch),
         }
     }
 }

@@ -8,7 +8,7 @@ use nnx::run::NNRun;
 use serde::Serialize;
 
 use super::chart::{self, Chart};
-use super::{found, journal};
+use super::found;
 use crate::arguments::runs::Plot;
 use crate::escape::escaped;
 use crate::failure::Failure;
@@ -54,11 +54,7 @@ pub(super) fn run(arguments: &Plot) -> Result<Outcome, Failure> {
             "there is a file already; say `--overwrite` to replace it, or choose another name";
         return Err(Failure::new("target_exists", what).in_path(output));
     }
-    let mut chart = Chart::new(&runs, arguments.log);
-    let unread = runs
-        .iter()
-        .filter_map(|(folder, run)| journal::note(folder, run));
-    chart.notes.extend(unread);
+    let chart = Chart::new(&runs, arguments.log);
     let bytes = bytes(&chart, form)?;
     save_atomic(output, |file| Ok(file.write_all(&bytes)?))
         .map_err(|error: Error| Failure::from(error).in_path(output))?;

@@ -7,16 +7,16 @@ use nnx::run::{CheckpointStore, NNRun, RunSummary};
 use serde::Serialize;
 
 use self::checkpoints::CheckpointPart;
-use super::metrics::{BestPart, EpochPart, Metric, shown};
-use super::{found, journal, time};
+use super::metrics::{EpochPart, Metric, shown};
+use super::monitor::{BestPart, MonitorPart, monitor_text};
+use super::{found, time, warnings};
 use crate::arguments::runs::One;
 use crate::escape::escaped;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::python::JsonState;
 use crate::table::{Side, Table};
-use crate::terminal::{BOLD, Page, YELLOW};
-use crate::wrap::wrapped;
+use crate::terminal::{BOLD, Page};
 use crate::{flat, json, size};
 
 #[derive(Debug, Serialize)]
@@ -28,14 +28,15 @@ struct Shown {
     records: usize,
     best: Option<BestPart>,
     last_change: Option<String>,
+    /// What the choice of the best epoch tracks; null where the run has no monitor of its own.
+    monitor: Option<MonitorPart>,
     parent: Option<Parent>,
     state: JsonState,
     metadata: JsonState,
     epochs: Vec<EpochPart>,
     checkpoints: Vec<CheckpointPart>,
-    /// What could not be read of a journal.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    note: Option<String>,
+    /// What would else go unseen.
+    warnings: Vec<Failure>,
 }
 
 /// The run and the checkpoint from which it went on.
@@ -68,6 +69,7 @@ pub(super) fn run(arguments: &One) -> Result<Outcome, Failure> {
         last_change: summary
             .and_then(|summary| summary.last_change)
             .and_then(time::utc),
+        monitor: MonitorPart::of(&run),
         parent: run.parent().map(|(id, checkpoint)| Parent {
             id: id.to_owned(),
             checkpoint: checkpoint.map(ToOwned::to_owned),
@@ -76,7 +78,7 @@ pub(super) fn run(arguments: &One) -> Result<Outcome, Failure> {
         metadata: JsonState(run.metadata().clone()),
         epochs: run.epochs().iter().map(EpochPart::of).collect(),
         checkpoints,
-        note: journal::note(&folder, &run),
+        warnings: warnings::of(&run),
         folder,
     };
     let text = match arguments.place.json {
@@ -110,9 +112,7 @@ fn text(shown: &Shown, run: &NNRun, page: &Page) -> String {
     if let Some(last_change) = &shown.last_change {
         out.push_str(&format!("last change {last_change}\n"));
     }
-    if let Some(note) = &shown.note {
-        out.push_str(&page.paint(YELLOW, &wrapped(&escaped(note), 0, page)));
-    }
+    out.push_str(&warnings::paragraphs(&shown.warnings, "", page));
     let mut section = |title: &str, table: &Table| {
         let body = table.render(page);
         if !body.is_empty() {
@@ -141,7 +141,9 @@ fn fields(value: &Value) -> Table {
 fn epochs_table(run: &NNRun) -> Table {
     let mut columns = vec![("Epoch", Side::Right), ("Learning rate", Side::Right)];
     columns.extend(Metric::ALL.map(|metric| (metric.title(), Side::Right)));
-    columns.extend([("Monitor", Side::Right), ("Improved", Side::Left)]);
+    let monitor = run.monitor().map(monitor_text);
+    let monitor = monitor.as_deref().unwrap_or("Monitor");
+    columns.extend([(monitor, Side::Right), ("Improved", Side::Left)]);
     let mut table = Table::new(&columns);
     for epoch in run.epochs() {
         let lr = Some(epoch.lr).filter(|lr| !lr.is_nan());

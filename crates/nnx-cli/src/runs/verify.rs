@@ -1,19 +1,21 @@
 //! `nnx runs verify`: whether the files of a run are whole and belong together.
 
+mod checkpoint;
+mod text;
+
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use nnx::run::{CheckpointStore, CheckpointTag, Error, ErrorKind, NNRun};
 use serde::Serialize;
 
+use self::checkpoint::Checked;
 use super::found;
 use crate::arguments::runs::One;
-use crate::escape::escaped;
 use crate::failure::Failure;
 use crate::json;
 use crate::outcome::{FAILED, FINE, FOUND, Outcome};
-use crate::table::{Side, Table};
-use crate::terminal::{BOLD, GREEN, Page, RED, YELLOW};
+use crate::terminal::Page;
 
 /// What was found of one part of a run; the highest counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -28,27 +30,26 @@ enum Verdict {
 struct Verification {
     folder: String,
     verdict: Verdict,
+    /// The configuration and the history.
     run: Part,
+    metadata: Metadata,
     checkpoints: Vec<Checked>,
 }
 
-/// The configuration and the history.
+/// The metadata, which no run needs.
+#[derive(Debug, Serialize)]
+struct Metadata {
+    #[serde(flatten)]
+    part: Part,
+    /// Whether there is a file of them.
+    present: bool,
+}
+
+/// What was found of a part, and why it is not sound.
 #[derive(Debug, Serialize)]
 struct Part {
     verdict: Verdict,
     error: Option<Failure>,
-}
-
-#[derive(Debug, Serialize)]
-struct Checked {
-    tag: String,
-    #[serde(flatten)]
-    part: Part,
-    /// Whether a manifest vouches for the bytes of the files.
-    manifest: bool,
-    generation: Option<i64>,
-    /// The files whose digests were compared.
-    files: Vec<String>,
 }
 
 pub(super) fn run(arguments: &One) -> Result<Outcome, Failure> {
@@ -58,18 +59,22 @@ pub(super) fn run(arguments: &One) -> Result<Outcome, Failure> {
     let store = CheckpointStore::new(&folder, root)?;
     let mut tags: BTreeSet<CheckpointTag> = store.tags()?.into_iter().collect();
     tags.extend(store.manifest_tags()?);
-    let checkpoints: Vec<Checked> = tags.iter().map(|tag| checkpoint(&store, tag)).collect();
+    tags.extend(store.state_tags()?);
+    let checkpoints = tags.iter().map(|tag| Checked::of(&store, tag));
+    let checkpoints: Vec<Checked> = checkpoints.collect();
+    let metadata = metadata(&folder, root);
     let verdicts = checkpoints.iter().map(|checked| checked.part.verdict);
-    let verdict = verdicts.fold(run.verdict, Ord::max);
+    let verdict = verdicts.fold(run.verdict.max(metadata.part.verdict), Ord::max);
     let verification = Verification {
         folder,
         verdict,
         run,
+        metadata,
         checkpoints,
     };
     let text = match arguments.place.json {
         true => json::object(&verification),
-        false => text(&verification, &Page::of_stdout()),
+        false => text::of(&verification, &Page::of_stdout()),
     };
     let status = match verdict {
         Verdict::Sound => FINE,
@@ -101,38 +106,12 @@ fn configuration(folder: &str, root: &Path) -> Result<(), (Verdict, Failure)> {
     Err((verdict, Failure::new("other_id", what)))
 }
 
-fn checkpoint(store: &CheckpointStore, tag: &CheckpointTag) -> Checked {
-    let manifest = store.verify(tag);
-    // A manifest that is there is told of, also where it is wrong.
-    let has_manifest = !matches!(manifest, Ok(None));
-    let (manifest, wrong) = match manifest {
-        Ok(manifest) => (manifest, None),
-        Err(error) => (None, Some(error)),
-    };
-    let read = || match store.load_with_training_state(tag)? {
-        (Some(_), _) => Ok(None),
-        (None, _) => Ok(Some(Failure::new(
-            "not_found",
-            "the checkpoint is not there",
-        ))),
-    };
-    let result = match wrong {
-        Some(error) => Err(judged(error)),
-        None => match read() {
-            Ok(None) => Ok(()),
-            Ok(Some(failure)) => Err((Verdict::Wrong, failure)),
-            Err(error) => Err(judged(error)),
-        },
-    };
-    let files = manifest.iter().flat_map(|manifest| manifest.files());
-    let files = files.map(|(name, _)| name.to_owned()).collect();
-    let generation = manifest.as_ref().and_then(|manifest| manifest.generation());
-    Checked {
-        tag: tag.to_string(),
-        part: Part::of(result),
-        manifest: has_manifest,
-        generation: generation.and_then(|generation| generation.try_into().ok()),
-        files,
+/// Reads the metadata, which a run is loaded without where they cannot be read.
+fn metadata(folder: &str, root: &Path) -> Metadata {
+    let metadata = NNRun::read_metadata(folder, root);
+    Metadata {
+        present: !matches!(metadata, Ok(None)),
+        part: Part::of(metadata.map(drop).map_err(judged)),
     }
 }
 
@@ -167,72 +146,5 @@ impl Part {
                 error: Some(error),
             },
         }
-    }
-}
-
-fn text(verification: &Verification, page: &Page) -> String {
-    let mut table = Table::new(&[
-        ("Part", Side::Left),
-        ("Verdict", Side::Left),
-        ("Save", Side::Right),
-        ("Checked", Side::Left),
-    ]);
-    let mut add = |name: String, part: &Part, save: String, checked: &str| {
-        let checked = match part.error {
-            Some(_) => "",
-            None => checked,
-        };
-        table.push([
-            name,
-            word(part.verdict).to_owned(),
-            save,
-            checked.to_owned(),
-        ]);
-        if let Some(error) = &part.error {
-            let style = match part.verdict {
-                Verdict::Unjudged => YELLOW,
-                _ => RED,
-            };
-            table.below(page.paint(style, &escaped(&error.message())));
-        }
-    };
-    add(
-        "run".to_owned(),
-        &verification.run,
-        String::new(),
-        "configuration, id and history",
-    );
-    for checkpoint in &verification.checkpoints {
-        let generation = checkpoint.generation.map(|number| number.to_string());
-        let checked = match checkpoint.files.len() {
-            0 => "read; no manifest to compare its bytes with".to_owned(),
-            1 => "digest of 1 file".to_owned(),
-            more => format!("digests of {more} files"),
-        };
-        add(
-            format!("checkpoint {}", checkpoint.tag),
-            &checkpoint.part,
-            generation.unwrap_or_default(),
-            &checked,
-        );
-    }
-    let style = match verification.verdict {
-        Verdict::Sound => GREEN,
-        Verdict::Wrong => RED,
-        Verdict::Unjudged => YELLOW,
-    };
-    format!(
-        "{}: {}\n\n{}",
-        page.paint(BOLD, &escaped(&verification.folder)),
-        page.paint(style, word(verification.verdict)),
-        table.render(page)
-    )
-}
-
-fn word(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Sound => "sound",
-        Verdict::Wrong => "wrong",
-        Verdict::Unjudged => "unjudged",
     }
 }

@@ -361,3 +361,71 @@ fn what_is_missing_is_a_gap() {
         assert!(drawing.contains(note), "{note}");
     }
 }
+
+/// Losses as large and small as floats are: every coordinate of the drawing lies within it.
+#[test]
+fn no_loss_is_drawn_outside() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = root("0.4.1")
+        .join("runs")
+        .join(SERIES[2].id)
+        .join("run.yaml");
+    let columns: [&[f64]; 9] = [
+        &[-1e308, 1e308],
+        &[f64::MIN, 0.0, f64::MAX],
+        &[f64::MIN, f64::MIN],
+        &[f64::MAX, f64::MAX],
+        &[1.6e308, 1.7e308, f64::MAX],
+        &[-1.7e308],
+        &[5e-324, 1e-323],
+        &[5e-324, f64::MAX],
+        &[-5e-324, 5e-324],
+    ];
+    for (number, losses) in columns.iter().enumerate() {
+        let name = format!("extreme{number}");
+        let run = folder.path().join("runs").join(&name);
+        fs::create_dir_all(&run).unwrap();
+        fs::copy(&source, run.join("run.yaml")).unwrap();
+        let mut history = ",lr,iter_idx,epoch_idx,batch_idx,train_edp.loss\n".to_owned();
+        for (epoch, loss) in losses.iter().enumerate() {
+            history.push_str(&format!("{epoch},0.1,{epoch},{epoch},0,{loss:e}\n"));
+        }
+        fs::write(run.join("idps.csv"), history).unwrap();
+        for more in [&[][..], &["--log"]] {
+            let drawing = plot(folder.path(), &[&name], "svg", more);
+            let drawing = String::from_utf8(drawing).unwrap();
+            let marked = losses.iter().filter(|loss| more.is_empty() || **loss > 0.0);
+            let marked = marked.count();
+            let marks = marks(&drawing, &name, "train_loss");
+            assert_eq!(marks.len(), marked, "{losses:?} {more:?}");
+            let (panel, _) = between(&drawing, "data-panel=\"loss\">", "class=\"line\"")
+                .unwrap_or((&drawing, ""));
+            let ticks = between(panel, "<g class=\"y-axis\">", "</g></g>").map(|(axis, _)| axis);
+            let heights: Vec<f64> = ticks
+                .unwrap()
+                .split("d=\"")
+                .skip(1)
+                .map(|path| numbers(path.split('"').next().unwrap())[1])
+                .collect();
+            assert!(!heights.is_empty(), "{losses:?} {more:?}");
+            // The panel of a drawing with one.
+            let (size, _) = between(&drawing, "viewBox=\"0 0 ", "\"").unwrap();
+            let size = numbers(size);
+            let bottom = between(&drawing, "data-panel=\"loss\">", "<g class=\"x-axis\">");
+            let bottom = bottom.unwrap().0.rsplit("d=\"").next().unwrap();
+            let bottom = numbers(bottom.split('"').next().unwrap())[1];
+            for (x, y) in marks {
+                assert!((0.0..=size[0]).contains(&x), "{losses:?} {more:?}: {x}");
+                assert!(
+                    (0.0..=bottom + 0.01).contains(&y),
+                    "{losses:?} {more:?}: {y}"
+                );
+            }
+            assert!(heights.iter().all(|y| (0.0..=bottom + 0.01).contains(y)));
+            assert!(
+                !drawing.contains("NaN") && !drawing.contains("inf,"),
+                "{drawing}"
+            );
+        }
+    }
+}

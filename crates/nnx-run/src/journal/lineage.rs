@@ -11,7 +11,8 @@ use super::reader::JournalReader;
 use crate::error::{Error, Result, shown};
 use crate::layout::{BEST, RunFolder, read_text};
 use crate::limits::MAX_YAML_BYTES;
-use crate::run::load::{committed_epoch, idps, metadata};
+use crate::run::load::{committed_epoch, idps};
+use crate::run::metadata;
 use crate::store::CheckpointStore;
 use crate::tag::CheckpointTag;
 use crate::yaml::from_yaml;
@@ -71,7 +72,9 @@ pub(super) fn plan(id: &str, root: &Path, lineage: Lineage) -> Result<(Vec<Segme
 
 /// The run that a run went on from.
 fn parent_of(folder: &RunFolder) -> Result<Option<Parent>> {
-    if let Some(status) = status(&metadata(folder)) {
+    // What cannot be read records no start.
+    let metadata = metadata::read(folder).ok().flatten().unwrap_or_default();
+    if let Some(status) = status(&metadata) {
         return Ok(status
             .filter(|parent| parent.is_resumed)
             .map(|it| it.parent));

@@ -11,6 +11,7 @@ use super::manifest::JournalManifest;
 use super::records::Records;
 use crate::error::{Error, Result};
 use crate::limits::{MAX_HISTORY_BYTES, MAX_HISTORY_RECORDS};
+use crate::run::verify::is_epoch;
 
 /// A journal whose manifest and index were read and agree; chunks are read, and checked, when their
 /// records are asked for.
@@ -110,11 +111,19 @@ impl JournalReader {
         until.is_none_or(|until| first <= until).then_some(first)
     }
 
-    /// Reads and checks everything that the manifest counts: each chunk and record, and the epochs.
+    /// Reads and checks everything that the manifest counts: each chunk and record, whose epochs count
+    /// from 0, and the rows of the epochs.
     pub(crate) fn verify(self) -> Result<()> {
         let (folder, manifest) = (self.folder.clone(), self.manifest.clone());
-        self.records(None)
-            .try_for_each(|record| record.map(|_| ()))?;
+        for (number, record) in (1_u64..).zip(self.records(None)) {
+            let epoch = record?.epoch_idx();
+            if !is_epoch(epoch) {
+                let what = format!(
+                    "expected epochs from 0 on in the history, found epoch {epoch} in record {number}"
+                );
+                return Err(Error::malformed(what).in_path(&folder));
+            }
+        }
         super::rows::check(&folder, &manifest)
     }
 }

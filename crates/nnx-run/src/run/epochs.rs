@@ -35,7 +35,7 @@ pub struct EpochMetrics {
 pub(crate) fn of_records(records: &[NNIterationDataPoint]) -> Vec<EpochMetrics> {
     let mut epochs: BTreeMap<i64, Vec<&NNIterationDataPoint>> = BTreeMap::new();
     for record in records {
-        // An epoch that is no whole number belongs to none.
+        // An epoch that is no whole number belongs to none: `RunWarning` tells of it.
         if let Some(epoch) = record.epoch_idx().as_i64() {
             epochs.entry(epoch).or_default().push(record);
         }

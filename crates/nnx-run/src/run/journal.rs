@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{EpochMetrics, NNRun, epochs};
+use super::{EpochMetrics, NNRun, RunWarning, epochs};
 use crate::error::{Error, ErrorKind, Result};
 use crate::journal::{JournalReader, rows};
 use crate::layout::RunFolder;
@@ -68,12 +68,35 @@ impl NNRun {
         with_records: bool,
     ) -> Result<()> {
         let journal = JournalReader::open(&folder.history())?;
-        if with_records {
-            self.idps = journal.tail(committed)?;
-        }
         // A run that was opened through the pointer `best` keeps its own journal.
         self.history = Some(real(&folder.history()));
+        if with_records {
+            self.idps = journal.tail(committed)?;
+            self.history_warnings = self.journal_warnings(&journal, committed, folder)?;
+        }
         Ok(())
+    }
+
+    /// What is wrong with the history of a run whose journal could be opened.
+    fn journal_warnings(
+        &self,
+        journal: &JournalReader,
+        committed: Option<f64>,
+        folder: &RunFolder,
+    ) -> Result<Vec<RunWarning>> {
+        let path = folder.history();
+        let total = journal.record_count(None)?;
+        let left_out = match committed {
+            None => None,
+            Some(epoch) => {
+                let count = total.saturating_sub(journal.record_count(committed)?);
+                RunWarning::of_left_out(count, total, epoch, &path)
+            }
+        };
+        let epochs = self.journal_epochs().err();
+        let epochs = epochs.map(|error| RunWarning::of_epochs(&error, self.idps.len()));
+        let strays = RunWarning::of_records(&self.idps, Some(&path));
+        Ok([strays, left_out, epochs].into_iter().flatten().collect())
     }
 
     /// Refuses a save that would part the run from its records, or put records where nobody reads

@@ -8,7 +8,7 @@ use nnx_params::{
     NNTrainerParams, NetDescriptor, NetParams, State, Value,
 };
 
-use super::NNRun;
+use super::{NNRun, RunWarning, metadata, verify};
 use crate::error::{Error, Result};
 use crate::history::from_csv;
 use crate::journal::JournalReader;
@@ -61,25 +61,29 @@ impl NNRun {
         Self::read(&folder, Records::Read, committed)
     }
 
-    /// Reads a run as [`load`](Self::load) does and checks that nothing of its history is lost: where
-    /// the checkpoint `last` commits the history, it is there and the history reaches its epoch. A
-    /// journal is read as a whole, each chunk compared with its digest.
+    /// Reads a run as [`load`](Self::load) does and checks that nothing of its history is lost: each
+    /// record is of an epoch, counted from 0, and where the checkpoint `last` commits the history, it
+    /// is there and the history reaches its epoch. A journal is read as a whole, each chunk compared
+    /// with its digest.
     ///
-    /// The checkpoints are checked by [`CheckpointStore::verify`], the id by whoever knows it.
+    /// The checkpoints are checked by [`CheckpointStore::verify`], the metadata by
+    /// [`read_metadata`](Self::read_metadata), the id by whoever knows it.
     ///
     /// # Errors
     /// As for [`load`](Self::load); [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) when the
-    /// history ends too early.
+    /// history ends too early, or a record or the checkpoint `last` is of no epoch.
     pub fn verify(id: &str, root: impl AsRef<Path>) -> Result<Self> {
         let root = root.as_ref();
         let run = Self::load(id, root)?;
         let folder = RunFolder::new(id, root)?;
-        if folder.has_journal() {
-            JournalReader::open(&folder.history())?.verify()?;
+        match folder.has_journal() {
+            true => JournalReader::open(&folder.history())?.verify()?,
+            false => verify::epochs(&idps(&folder, None)?, &folder.idps_csv())?,
         }
         let Some(committed) = committed_epoch(&folder, root)? else {
             return Ok(run);
         };
+        verify::committed(committed, &folder)?;
         if committed < 0.0 {
             let recorded = Self::read(&folder, Records::Read, None)?.idps.len();
             return match recorded {
@@ -144,12 +148,32 @@ impl NNRun {
         if folder.has_journal() {
             run.read_journal(folder, committed, records == Records::Read)?;
         } else {
-            run.idps = idps(folder, committed)?;
+            let records = idps(folder, None)?;
+            // Those of no epoch are told of before any is left out.
+            let path = folder.idps_csv();
+            let strays = RunWarning::of_records(&records, Some(&path));
+            let counts = |idp: &NNIterationDataPoint| {
+                committed.is_none_or(|epoch| idp.epoch_idx().as_f64() <= epoch)
+            };
+            let is_left_out =
+                |idp: &&NNIterationDataPoint| idp.epoch_idx().as_i64().is_some() && !counts(idp);
+            let left_out = records.iter().filter(is_left_out).count() as u64;
+            let left_out = committed.and_then(|epoch| {
+                RunWarning::of_left_out(left_out, records.len() as u64, epoch, &path)
+            });
+            run.idps = records.into_iter().filter(counts).collect();
+            run.history_warnings = strays.into_iter().chain(left_out).collect();
         }
         if records == Records::Checked {
             run.idps = Vec::new();
-        } else {
-            run.metadata = metadata(folder);
+            return Ok(run);
+        }
+        match metadata::read(folder) {
+            Ok(metadata) => run.metadata = metadata.unwrap_or_default(),
+            Err(error) => {
+                let what = "the metadata were passed over";
+                run.metadata_warning = Some(RunWarning::passed_over(&error, what));
+            }
         }
         Ok(run)
     }
@@ -233,16 +257,6 @@ pub(crate) fn idps(
         idps.retain(|idp| idp.epoch_idx().as_f64() <= epoch);
     }
     Ok(idps)
-}
-
-/// The metadata of a run; nothing where it is absent or cannot be read, since no run needs it.
-pub(crate) fn metadata(folder: &RunFolder) -> State {
-    let text = read_text(&folder.metadata_yaml(), "bytes of YAML", MAX_YAML_BYTES);
-    let value = text.ok().flatten().map(|text| from_yaml(&text));
-    match value {
-        Some(Ok(Value::Map(metadata))) => metadata,
-        _ => State::new(),
-    }
 }
 
 /// The epoch up to which a run's history counts, which its checkpoint `last` says: below every

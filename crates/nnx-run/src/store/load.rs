@@ -1,7 +1,7 @@
 //! Loading a checkpoint and its training state.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use nnx_checkpoint::torch::TorchObject;
@@ -65,11 +65,17 @@ impl CheckpointStore {
     }
 
     /// Checks that the files of a checkpoint are those of one save, unchanged, and gives the
-    /// manifest that tells of them; none where there is no manifest.
+    /// manifest that tells of them.
+    ///
+    /// Where there is no manifest, none is given; the checkpoint and its training state are then read
+    /// as far as they go, and judged by the ids that they carry. (The reference does not look at them
+    /// in this case.) [`training_state_files`](Self::training_state_files) judges those that do not
+    /// count as well.
     ///
     /// # Errors
     /// [`ResumePoint`](crate::ErrorKind::ResumePoint) when a file is missing, changed, or of another
-    /// save; another kind when a file cannot be read.
+    /// save; without a manifest [`TrainingState`](crate::ErrorKind::TrainingState) when the state is
+    /// missing or of another save; another kind when a file cannot be read.
     pub fn verify(&self, tag: &CheckpointTag) -> Result<Option<Manifest>> {
         let path = self.path(tag);
         let checked = self.locked(tag, || {
@@ -91,7 +97,11 @@ impl CheckpointStore {
                     check_generation(&manifest, &path)?;
                     Ok(Some(manifest))
                 }
-                (None, None) => Ok(None),
+                (None, None) => {
+                    let checkpoint = self.load(tag)?;
+                    training_state(&path, checkpoint.as_ref())?;
+                    Ok(None)
+                }
             }
         });
         checked.map_err(|error| error.in_path(&path))
@@ -99,7 +109,7 @@ impl CheckpointStore {
 
     /// Reads while no writer writes. Where there is no lock file no writer was ever there; when one
     /// comes meanwhile, what was read is read again.
-    fn locked<T>(&self, tag: &CheckpointTag, read: impl Fn() -> Result<T>) -> Result<T> {
+    pub(super) fn locked<T>(&self, tag: &CheckpointTag, read: impl Fn() -> Result<T>) -> Result<T> {
         let path = self.lock_path(tag);
         let lock = || {
             FileLock::shared(&path).map_err(|error: io::Error| Error::from(error).in_path(&path))
@@ -124,34 +134,45 @@ fn is_absence(error: &nnx_checkpoint::Error) -> bool {
 }
 
 /// The graph of a training state's file.
-fn open(path: &Path) -> Result<Arc<TorchObject>> {
+pub(super) fn open(path: &Path) -> Result<Arc<TorchObject>> {
     let located = |error: nnx_checkpoint::Error| Error::from(error).in_path(path);
     let source = Source::open(path).map_err(located)?;
     let object = TorchObject::from_bytes(source.bytes(), &Limits::default()).map_err(located)?;
     Ok(Arc::new(object))
 }
 
+/// The file that the training state of a checkpoint is looked for in.
+pub(super) fn chosen(path: &Path, checkpoint: Option<&NNCheckpoint>) -> PathBuf {
+    let id = checkpoint.and_then(|checkpoint| checkpoint.training_state_id.as_deref());
+    // An id that could lead elsewhere names no file.
+    let own = id.filter(|id| is_name(id)).map(|id| state_file(path, id));
+    let own = own.filter(|path| path.is_file());
+    own.unwrap_or_else(|| compatibility_copy(path))
+}
+
 /// The training state that belongs to a checkpoint, by the rules of the reference.
-fn training_state(path: &Path, checkpoint: Option<&NNCheckpoint>) -> Result<Option<TrainingState>> {
+pub(super) fn training_state(
+    path: &Path,
+    checkpoint: Option<&NNCheckpoint>,
+) -> Result<Option<TrainingState>> {
     if checkpoint.is_some_and(|checkpoint| checkpoint.training_state_present == Some(false)) {
         return Ok(None);
     }
     let id = checkpoint.and_then(|checkpoint| checkpoint.training_state_id.as_deref());
-    // An id that could lead elsewhere names no file.
-    let own = id.filter(|id| is_name(id)).map(|id| state_file(path, id));
-    let file = match own.filter(|path| path.is_file()) {
-        Some(own) => own,
-        None => compatibility_copy(path),
-    };
+    let file = chosen(path, checkpoint);
     let fault = |what: String| Error::training_state(what).in_path(&file);
     if !file.is_file() {
         return match id {
             None => Ok(None),
-            Some(_) => Err(fault(
-                "the checkpoint names a training state that is not there; take another checkpoint, \
-                 or restore the file"
-                    .to_owned(),
-            )),
+            Some(id) => {
+                let named = match is_name(id) {
+                    true => state_file(path, id),
+                    false => file.clone(),
+                };
+                let what = "the checkpoint names a training state that is not there; take another \
+                            checkpoint, or restore the file";
+                Err(Error::training_state(what).in_path(&named))
+            }
         };
     }
     let object = open(&file)?;

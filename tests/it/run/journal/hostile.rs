@@ -1,4 +1,4 @@
-//! Journals that are made to hurt: a typed error, soon, and no memory out of proportion.
+//! Journals that are made to hurt: a typed error, and no memory out of proportion.
 
 use std::fs;
 use std::path::PathBuf;
@@ -219,9 +219,9 @@ fn endless_lines_and_deep_values_are_refused() {
     case.check_limit();
 }
 
-/// A chunk of many empty lines, and an index of many chunks, are read in time.
+/// A chunk of many empty lines, and an index of many chunks.
 #[test]
-fn many_lines_are_read_in_time() {
+fn many_lines_are_read() {
     let case = Case::new();
     let blank = "\n".repeat(8 << 20);
     case.index(
@@ -252,6 +252,30 @@ fn many_lines_are_read_in_time() {
     let lines: Vec<_> = (0..50_000).map(line).collect();
     case.index(&lines, 0);
     case.check_corrupt();
+}
+
+/// Python reads a record of any epoch; a check of the run tells of one that NNx does not write.
+#[test]
+fn epochs_that_nobody_counts_are_told() {
+    for (epoch, is_stray) in [("-1", false), ("0.5", true), ("NaN", true)] {
+        let case = Case::new();
+        let name = "chunk-00000000.jsonl";
+        let record = fs::read_to_string(case.history.join(name)).unwrap();
+        let record = record.lines().next().unwrap();
+        let record =
+            record.replacen("\"epoch_idx\":0", &format!("\"epoch_idx\":{epoch}"), 1) + "\n";
+        case.index(&[entry(0, name, "1", &sha256(record.as_bytes()))], 1);
+        fs::write(case.history.join(name), record).unwrap();
+        let run = NNRun::load(&case.id, case.root.path()).unwrap();
+        let warned = run.warnings().any(|it| it.kind == "malformed");
+        assert_eq!(warned, is_stray, "{epoch}");
+        let error = NNRun::verify(&case.id, case.root.path()).unwrap_err();
+        assert!(
+            matches!(error.kind(), ErrorKind::Malformed { .. }),
+            "{error}"
+        );
+        assert!(error.to_string().contains("in record 1"), "{error}");
+    }
 }
 
 /// A pipe in the place of a file would never end.

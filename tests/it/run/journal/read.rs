@@ -41,6 +41,10 @@ fn every_run_loads_to_what_the_library_says() {
         let counts = (summary.records, summary.epochs);
         assert_eq!(counts, (all.len(), run.epochs().len()), "{name}");
 
+        if has_journal {
+            check_left_out(&run, all.len());
+        }
+
         let lineage = all_of(run.id(), root.path(), Lineage::Included).unwrap();
         check_digest(&lineage, &case.get("lineage").get("value"), name);
 
@@ -49,6 +53,24 @@ fn every_run_loads_to_what_the_library_says() {
     assert_eq!(tree(root.path()), before, "reading changed something");
     println!("{journals} journals judged: {records} records, {epochs} epochs");
     assert!(journals >= 12 && records > 100 && epochs > 40);
+}
+
+/// What the journal has beyond the records that the library counts is told of.
+#[track_caller]
+fn check_left_out(run: &NNRun, counted: usize) {
+    let manifest = Json::read(&run.history().unwrap().join("journal.json"));
+    let Value::Int(published) = manifest.get("records").0 else {
+        panic!("a manifest counts records");
+    };
+    let expected: Vec<String> = match published - counted as i128 {
+        0 => Vec::new(),
+        more => vec![format!("{more} of the {published} records")],
+    };
+    let told: Vec<&str> = run.warnings().map(|it| it.message.as_str()).collect();
+    assert_eq!(told.len(), expected.len(), "{told:?}");
+    for (told, expected) in told.iter().zip(&expected) {
+        assert!(told.starts_with(expected), "{told}");
+    }
 }
 
 #[test]

@@ -30,6 +30,8 @@ pub(super) struct Drawn {
     pub(super) net: String,
     pub(super) planned_epochs: usize,
     pub(super) epochs: Vec<EpochMetrics>,
+    /// What is wrong with the history.
+    pub(super) warnings: Vec<String>,
 }
 
 impl Drawn {
@@ -83,6 +85,11 @@ impl Chart {
                 net: cut(&escaped(&net)),
                 planned_epochs: run.train().n_epochs(),
                 epochs: run.epochs(),
+                warnings: run
+                    .warnings()
+                    .filter(|warning| warning.is_of_history())
+                    .map(|warning| escaped(&warning.message).into_owned())
+                    .collect(),
             }
         });
         let mut chart = Self {
@@ -96,6 +103,9 @@ impl Chart {
             ("Error", "error", [Metric::TrainError, Metric::ValError]),
         ];
         for run in &chart.runs {
+            let warnings = run.warnings.iter();
+            let warnings = warnings.map(|warning| format!("In {}, {warning}.", run.short_id));
+            chart.notes.extend(warnings);
             chart.notes.extend(missing_epochs(run));
         }
         for (title, key, metrics) in panels {

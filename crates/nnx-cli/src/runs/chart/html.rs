@@ -82,7 +82,8 @@ fn style() -> String {
          .legend b {{ flex-basis: 100% }} .legend {{ gap: 6px }} }}\n\
          @media (max-width: 1023px) {{ table, tbody, tr, td {{ display: block }} tr:first-child {{ display: none }} \
          tr {{ padding: 6px 0; border-bottom: 1px solid {grid_light} }} \
-         td, td:first-child {{ border: 0; padding: 0; text-align: left }} td:empty {{ display: none }} \
+         td, td:first-child {{ border: 0; padding: 0; text-align: left; white-space: normal; overflow-wrap: anywhere }} \
+         td small {{ display: inline-block }} td:empty {{ display: none }} \
          td:first-child {{ font-weight: 600 }} td br {{ display: none }} \
          td::before {{ content: attr(data-label) ' ' }} }}\n\
          @media (prefers-color-scheme: dark) {{ body {{ background: {}; color: {} }} .notes, small {{ color: {muted_dark} }} th, td, tr {{ border-color: {grid_dark} }} {} }}\n",

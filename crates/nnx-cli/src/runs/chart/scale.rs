@@ -1,4 +1,7 @@
 //! Scales of an axis, and their ticks.
+//!
+//! Every finite value has a place: spans are kept as halves, since the span of two floats may be more
+//! than a float holds, and no end of an axis is beyond the largest float.
 
 /// Values that differ by a smaller share of their size are one value to a chart.
 const LEAST_SHARE: f64 = 1e-9;
@@ -31,14 +34,16 @@ impl Scale {
     pub(super) fn epochs(first: i64, last: i64, most_ticks: usize) -> Self {
         let (first, last) = (first as f64, last as f64);
         if first == last {
+            // Large floats skip integers: 1 more would be the same.
+            let beside = (first.abs() * LEAST_SHARE).max(1.0);
             return Self {
-                low: first - 1.0,
-                high: first + 1.0,
+                low: first - beside,
+                high: first + beside,
                 log: false,
                 ticks: vec![tick(first, 1.0)],
             };
         }
-        let step = nice_step(last - first, most_ticks).max(1.0);
+        let step = nice_step(half_span(first, last), most_ticks).max(1.0);
         Self {
             low: first,
             high: last,
@@ -58,15 +63,23 @@ impl Scale {
         if size < SMALLEST {
             (low, high) = (0.0, 1.0);
         } else if half_span(low, high) * 2.0 <= size * LEAST_SHARE {
-            low = (low - size / 2.0).max(f64::MIN / 2.0);
+            low = (low - size / 2.0).max(f64::MIN);
             high = (high + size / 2.0).min(f64::MAX);
         }
-        let step = nice_step(half_span(low, high) * 2.0, most_ticks);
+        let step = nice_step(half_span(low, high), most_ticks);
+        // A tick beyond the largest float is none: the axis ends at the value.
         let floor = (low / step + SLACK).floor() * step;
         let ceil = (high / step - SLACK).ceil() * step;
-        if floor.is_finite() && ceil.is_finite() && floor < ceil {
-            (low, high) = (floor.min(low), ceil.max(high));
-        }
+        low = if floor.is_finite() {
+            floor.min(low)
+        } else {
+            low
+        };
+        high = if ceil.is_finite() {
+            ceil.max(high)
+        } else {
+            high
+        };
         Self {
             low,
             high,
@@ -114,15 +127,20 @@ impl Scale {
         let stride = decades.div_ceil(most_ticks.max(1)).max(1);
         let mut values = match decades {
             // A decade or less: more than its ends.
-            0..=2 => [&[1, 2, 3, 4, 5, 6, 7, 8, 9][..], &[1, 2, 3, 5], &[1, 3]]
-                .into_iter()
-                .map(|digits| of(digits, 1))
-                .find(|values| values.len() <= most_ticks)
-                .unwrap_or_default(),
+            0..=2 => [
+                &[1, 2, 3, 4, 5, 6, 7, 8, 9][..],
+                &[1, 2, 3, 5],
+                &[1, 3],
+                &[1],
+            ]
+            .into_iter()
+            .map(|digits| of(digits, 1))
+            .find(|values| values.len() <= most_ticks)
+            .unwrap_or_default(),
             _ => of(&[1], stride),
         };
         if values.len() < 3 {
-            let step = nice_step(half_span(low, high) * 2.0, most_ticks);
+            let step = nice_step(half_span(low, high), most_ticks);
             let evenly = multiples(low, high, step);
             if evenly.len() > values.len() {
                 return Self {
@@ -135,33 +153,42 @@ impl Scale {
         }
         values.dedup();
         let ticks = values.into_iter().map(|value| tick(value, value));
+        let mut ticks: Vec<Tick> = ticks.collect();
+        // Where one label is a power of ten all are: `1e80`, `1e4`, `1e-72`.
+        if ticks.iter().any(|tick| tick.label.contains('e')) {
+            for tick in &mut ticks {
+                tick.label = format!("{:e}", tick.value);
+            }
+        }
         Self {
             low,
             high,
             log: true,
-            ticks: ticks.collect(),
+            ticks,
         }
     }
 
-    /// Where the value stands: 0 at the axis' beginning, 1 at its end.
+    /// Where a value of the axis stands: 0 at the axis' beginning, 1 at its end. It is never outside,
+    /// whatever the rounding of its place.
     pub(super) fn share(&self, value: f64) -> f64 {
         let (low, high, value) = match self.log {
             true => (self.low.log10(), self.high.log10(), value.log10()),
             false => (self.low, self.high, value),
         };
-        // Halves, for the whole span may be more than a float holds.
-        (value / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0)
+        (half_span(low, value) / half_span(low, high)).clamp(0.0, 1.0)
     }
 }
 
+/// Half of what lies between two values, which is finite where they are.
 fn half_span(low: f64, high: f64) -> f64 {
     high / 2.0 - low / 2.0
 }
 
-/// The smallest of 1, 2 and 5 times a power of ten with which so many ticks suffice.
-fn nice_step(span: f64, most_ticks: usize) -> f64 {
-    let least = if span.is_finite() { span } else { f64::MAX } / most_ticks.max(1) as f64;
-    let least = least.max(f64::MIN_POSITIVE);
+/// The smallest of 1, 2 and 5 times a power of ten with which so many ticks suffice, or the largest
+/// one that a float holds.
+fn nice_step(half_span: f64, most_ticks: usize) -> f64 {
+    let least = half_span / most_ticks.max(1) as f64 * 2.0;
+    let least = least.clamp(f64::MIN_POSITIVE, f64::MAX);
     let exponent = least.log10().floor() as i32;
     let candidates = [(1, 0), (2, 0), (5, 0), (1, 1)].map(|(digit, more)| {
         // Parsed, for a power of ten that is computed is not the nearest float.
@@ -170,7 +197,9 @@ fn nice_step(span: f64, most_ticks: usize) -> f64 {
             .unwrap_or(least)
     });
     let fits = |step: &f64| *step >= least * (1.0 - LEAST_SHARE);
-    candidates.into_iter().find(fits).unwrap_or(least)
+    let mut finite = candidates.into_iter().filter(|step| step.is_finite());
+    let found = finite.clone().find(fits).or_else(|| finite.next_back());
+    found.unwrap_or(least)
 }
 
 /// The multiples of a step within a range, which is some steps wide.
@@ -203,7 +232,9 @@ fn tick(value: f64, step: f64) -> Tick {
     } else if decimals <= MOST_DECIMALS && value.abs() < PLAIN_BELOW {
         format!("{value:.*}", decimals as usize)
     } else {
-        let digits = (value.abs().log10().floor() as i32 - place).clamp(0, 15);
+        let digits = (value.abs().log10().floor() as i32)
+            .saturating_sub(place)
+            .clamp(0, 15);
         format!("{value:.*e}", digits as usize)
     };
     Tick { value, label }
@@ -271,43 +302,134 @@ mod tests {
             labels(&Scale::log(0.885, 1.307, 6)),
             ["0.9", "1.0", "1.1", "1.2", "1.3"]
         );
-        let scale = Scale::log(1e-9, 1e9, 6);
-        assert!(scale.ticks.len() <= 6, "{scale:?}");
+        let scale = Scale::log(1e-8, 1e8, 6);
+        assert_eq!(labels(&scale), ["1e-6", "1e-3", "1e0", "1e3", "1e6"]);
     }
 
+    /// Every sign of every size that a float has, and neighbours.
+    fn extremes() -> Vec<f64> {
+        let mut values = vec![
+            0.0,
+            1.0,
+            1.0 + f64::EPSILON,
+            1e15,
+            1e15 + 1.0,
+            0.3,
+            1e290,
+            1e-290,
+        ];
+        for size in [
+            5e-324,
+            1e-323,
+            1e-320,
+            1e-310,
+            f64::MIN_POSITIVE,
+            1e-300,
+            1e-289,
+        ] {
+            values.extend([size, size * 1.5]);
+        }
+        for size in [1e300, 1e306, 8.9e307, 1e308, 1.1e308, 1.7e308, f64::MAX] {
+            values.extend([size, size * 0.999_999, size.next_down()]);
+        }
+        let negative: Vec<f64> = values.iter().map(|value| -value).collect();
+        values.extend(negative);
+        values
+    }
+
+    /// Ends, what lies between them, and the ticks, as the scale places them.
     #[track_caller]
-    fn check_extreme(low: f64, high: f64) {
-        let mut scales = vec![Scale::linear(low, high, 6)];
-        if low > 0.0 {
-            scales.push(Scale::log(low, high, 6));
+    fn check_extreme(name: &str, scale: &Scale, low: f64, high: f64) {
+        let between = [0.25, 0.5, 0.75].map(|part| low * (1.0 - part) + high * part);
+        let ticks = scale.ticks.iter().map(|tick| tick.value);
+        let mut values: Vec<f64> = ticks.collect();
+        values.extend([low, high]);
+        values.extend(between);
+        for value in values {
+            let share = scale.share(value);
+            assert!(
+                (0.0..=1.0).contains(&share),
+                "{name} {low:e} to {high:e}: {value:e} is at {share} of {scale:?}"
+            );
         }
-        for scale in scales {
-            for value in [low, high] {
-                let share = scale.share(value);
-                assert!(
-                    (-1e-9..=1.0 + 1e-9).contains(&share),
-                    "{share} of {scale:?}"
-                );
-            }
-            assert!(scale.ticks.len() <= 100);
-        }
+        assert!(scale.share(low) <= scale.share(high), "{name} {scale:?}");
+        assert!(
+            scale.low.is_finite() && scale.high.is_finite() && scale.low < scale.high,
+            "{name} {low:e} to {high:e}: {scale:?}"
+        );
+        let ticks = scale.ticks.len();
+        assert!(
+            (1..=20).contains(&ticks),
+            "{name} {low:e} to {high:e}: {scale:?}"
+        );
+        let rising = scale
+            .ticks
+            .windows(2)
+            .all(|pair| pair[0].value < pair[1].value);
+        assert!(rising, "{name} {low:e} to {high:e}: {scale:?}");
     }
 
     #[test]
     fn no_value_is_too_large_or_small() {
-        check_extreme(f64::MIN, f64::MAX);
-        check_extreme(f64::MAX, f64::MAX);
-        check_extreme(5e-324, f64::MAX);
-        check_extreme(5e-324, 5e-324);
-        check_extreme(5e-324, 1e-320);
-        check_extreme(1.0, 1.0 + f64::EPSILON);
-        check_extreme(1e15, 1e15 + 1.0);
-        check_extreme(-5e-324, 5e-324);
+        let values = extremes();
+        for low in &values {
+            for high in values.iter().filter(|high| low <= *high) {
+                for most_ticks in [3, 6, 8] {
+                    let scale = Scale::linear(*low, *high, most_ticks);
+                    check_extreme("linear", &scale, *low, *high);
+                    if *low > 0.0 {
+                        let scale = Scale::log(*low, *high, most_ticks);
+                        check_extreme("log", &scale, *low, *high);
+                    }
+                }
+            }
+        }
+    }
+
+    /// What is seen of a difference: the ends are apart, unless they are one value to a chart.
+    #[test]
+    fn extreme_values_are_apart() {
+        for (low, high) in [
+            (-1e308, 1e308),
+            (f64::MIN, f64::MAX),
+            (f64::MIN, -1e308),
+            (1e308, f64::MAX),
+            (0.0, 1e308),
+        ] {
+            let scale = Scale::linear(low, high, 6);
+            let apart = scale.share(high) - scale.share(low);
+            assert!(apart > 0.4, "{low:e} to {high:e}: {scale:?}");
+            assert!(scale.ticks.len() >= 3, "{low:e} to {high:e}: {scale:?}");
+        }
+        let scale = Scale::log(5e-324, f64::MAX, 6);
+        assert!(
+            scale.share(f64::MAX) - scale.share(5e-324) > 0.8,
+            "{scale:?}"
+        );
+    }
+
+    #[test]
+    fn no_epoch_is_too_large_or_small() {
+        let epochs = [
+            i64::MIN,
+            i64::MIN + 1,
+            -1,
+            0,
+            1,
+            1 << 53,
+            i64::MAX - 1,
+            i64::MAX,
+        ];
+        for first in epochs {
+            for last in epochs.into_iter().filter(|last| first <= *last) {
+                let scale = Scale::epochs(first, last, 6);
+                check_extreme("epochs", &scale, first as f64, last as f64);
+            }
+        }
         let scale = Scale::epochs(i64::MIN, i64::MAX, 6);
         assert_eq!(
             (scale.share(i64::MIN as f64), scale.share(i64::MAX as f64)),
             (0.0, 1.0)
         );
-        assert!(scale.ticks.len() <= 8, "{scale:?}");
     }
 }

@@ -5,7 +5,8 @@ use serde::Serialize;
 
 use crate::escape::escaped;
 use crate::failure::Failure;
-use crate::runs::metrics::{BestPart, number};
+use crate::runs::metrics::{JsonCount, number};
+use crate::runs::monitor::{BestPart, best_text};
 use crate::size;
 use crate::table::{Side, Table};
 
@@ -25,7 +26,7 @@ pub(super) struct CheckpointPart {
 #[serde(untagged)]
 enum Content {
     Read {
-        epoch: i64,
+        epoch: JsonCount,
         best: Option<BestPart>,
         #[serde(skip)]
         shown: Option<BestMetric>,
@@ -51,7 +52,7 @@ fn part(store: &CheckpointStore, tag: &CheckpointTag) -> Result<CheckpointPart, 
         Ok(Some(checkpoint)) => {
             let best = BestMetric::of(&checkpoint.idp);
             Content::Read {
-                epoch: checkpoint.idp.epoch_idx().as_i64().unwrap_or(-1),
+                epoch: JsonCount(checkpoint.idp.epoch_idx().as_f64()),
                 best: best.as_ref().map(BestPart::of),
                 shown: best,
             }
@@ -102,9 +103,8 @@ pub(super) fn table(checkpoints: &[CheckpointPart]) -> Table {
     for checkpoint in checkpoints {
         let (epoch, metric) = match &checkpoint.content {
             Content::Read { epoch, shown, .. } => {
-                let metric = shown.as_ref();
-                let metric = metric.map(|best| format!("{} {}", best.name, number(best.value)));
-                (epoch.to_string(), metric.unwrap_or_default())
+                let metric = shown.as_ref().map(best_text);
+                (number(epoch.0), metric.unwrap_or_default())
             }
             Content::Failed { .. } => (String::new(), String::new()),
         };

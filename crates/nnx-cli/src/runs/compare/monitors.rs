@@ -1,0 +1,141 @@
+//! By what each of two runs chose its best epoch.
+
+use std::path::Path;
+
+use nnx::params::MonitorMode;
+use nnx::run::{EpochMetrics, NNRun, RunSummary};
+use serde::Serialize;
+
+use super::tables::at_epochs;
+use crate::failure::Failure;
+use crate::runs::metrics::{JsonFloat, number, shown};
+use crate::runs::monitor::{BestPart, best_text, monitor_text};
+use crate::table::Table;
+
+/// The metric of a run's checkpoint `best`, or why it cannot be read.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(super) enum Chosen {
+    Read {
+        #[serde(flatten)]
+        best: BestPart,
+        #[serde(skip)]
+        text: String,
+    },
+    Failed {
+        error: Failure,
+    },
+}
+
+impl Chosen {
+    pub(super) fn of(run: &NNRun, folder: &str, root: &Path) -> Option<Self> {
+        match RunSummary::of(run, folder, root) {
+            Ok(summary) => summary.best.map(|best| Self::Read {
+                best: BestPart::of(&best),
+                text: format!("{} at epoch {}", best_text(&best), number(best.epoch)),
+            }),
+            Err(error) => Some(Self::Failed {
+                error: error.into(),
+            }),
+        }
+    }
+
+    pub(super) fn text(&self) -> String {
+        match self {
+            Self::Read { text, .. } => text.clone(),
+            Self::Failed { .. } => "cannot be read".to_owned(),
+        }
+    }
+
+    /// Why the checkpoint cannot be read, if it cannot.
+    pub(super) fn failure(&self) -> Option<&Failure> {
+        match self {
+            Self::Read { .. } => None,
+            Self::Failed { error } => Some(error),
+        }
+    }
+}
+
+/// What one monitor saw last and at its best in each run; null in a run that has another monitor,
+/// or none.
+#[derive(Debug, Serialize)]
+pub(super) struct Monitored {
+    metric: String,
+    /// Which of two values is better; null where nothing says so, and so no epoch is the best.
+    mode: Option<&'static str>,
+    last: [JsonFloat; 2],
+    best: [JsonFloat; 2],
+    best_epoch: [Option<i64>; 2],
+    #[serde(skip)]
+    best_word: &'static str,
+}
+
+/// The monitors of both runs, each once.
+pub(super) fn of(runs: [&NNRun; 2], epochs: &[Vec<EpochMetrics>; 2]) -> Vec<Monitored> {
+    let keys = runs.map(|run| Some((run.monitor()?.key(), run.monitor()?.mode())));
+    let [a, b] = &keys;
+    let distinct = a.iter().chain(b.iter().filter(|_| a != b));
+    distinct
+        .map(|key| {
+            let of = |index: usize| match &keys[index] {
+                Some(own) if own == key => epochs[index].as_slice(),
+                _ => &[],
+            };
+            Monitored::new(&key.0, key.1, [of(0), of(1)])
+        })
+        .collect()
+}
+
+impl Monitored {
+    fn new(metric: &str, mode: Option<MonitorMode>, runs: [&[EpochMetrics]; 2]) -> Self {
+        let values = runs.map(|epochs| {
+            let values = epochs.iter();
+            let values = values.filter_map(|epoch| Some((epoch.epoch, epoch.monitor?)));
+            values.collect::<Vec<(i64, f64)>>()
+        });
+        let best = values.each_ref().map(|values| {
+            let finite = values.iter().filter(|(_, value)| value.is_finite());
+            // The first of equals, as a monitor takes it.
+            let finite = finite.copied();
+            match mode? {
+                MonitorMode::Min => finite.min_by(|a, b| a.1.total_cmp(&b.1)),
+                MonitorMode::Max => finite.rev().max_by(|a, b| a.1.total_cmp(&b.1)),
+            }
+        });
+        Self {
+            metric: metric.to_owned(),
+            mode: mode.map(MonitorMode::value),
+            last: values
+                .each_ref()
+                .map(|values| JsonFloat(values.last().map(|last| last.1))),
+            best: best.map(|best| JsonFloat(best.map(|best| best.1))),
+            best_epoch: best.map(|best| best.map(|best| best.0)),
+            best_word: match mode {
+                Some(MonitorMode::Max) => "highest",
+                _ => "lowest",
+            },
+        }
+    }
+
+    /// Adds the rows of the monitor to a table of metrics.
+    pub(super) fn add_to(&self, table: &mut Table) {
+        if self.last.iter().all(|value| value.0.is_none()) {
+            return;
+        }
+        let [a, b] = self.last.map(|value| shown(value.0));
+        table.push([format!("{} last", self.metric), a, b]);
+        if self.mode.is_some() {
+            let [a, b] = at_epochs(&self.best, &self.best_epoch);
+            table.push([format!("{} {}", self.metric, self.best_word), a, b]);
+        }
+    }
+}
+
+/// The titles of the monitors' columns: the name once where both runs have the same one.
+pub(super) fn titles(runs: [&NNRun; 2]) -> [String; 2] {
+    let [a, b] = runs.map(|run| run.monitor().map(monitor_text).unwrap_or_default());
+    match b {
+        b if b == a => [format!("{a} A"), "B".to_owned()],
+        b => [format!("{a} A"), format!("{b} B")],
+    }
+}

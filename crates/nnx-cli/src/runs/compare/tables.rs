@@ -1,0 +1,95 @@
+//! Two runs side by side as tables.
+
+use std::collections::BTreeMap;
+
+use nnx::run::{EpochMetrics, NNRun};
+
+use super::monitors::{self, Chosen, Monitored};
+use super::{Field, MetricPart};
+use crate::escape::escaped;
+use crate::runs::metrics::{JsonFloat, Metric, shown};
+use crate::table::{Side, Table};
+
+/// Stands where a run does not have a field.
+const ABSENT: &str = "–";
+
+pub(super) fn fields_table(fields: &[Field]) -> Table {
+    let mut table = Table::new(&[("Field", Side::Left), ("A", Side::Left), ("B", Side::Left)]);
+    let cell = |text: &Option<String>| text.clone().unwrap_or_else(|| ABSENT.to_owned());
+    for field in fields {
+        table.push([field.field.clone(), cell(&field.a), cell(&field.b)]);
+    }
+    table
+}
+
+pub(super) fn metrics_table(
+    best: &[Option<Chosen>; 2],
+    metrics: &[MetricPart],
+    monitors: &[Monitored],
+) -> Table {
+    let mut table = Table::new(&[("Metric", Side::Left), ("A", Side::Left), ("B", Side::Left)]);
+    if best.iter().any(Option::is_some) {
+        let [a, b] = best
+            .each_ref()
+            .map(|best| best.as_ref().map_or_else(String::new, Chosen::text));
+        table.push(["best checkpoint".to_owned(), a, b]);
+        for (best, name) in best.iter().zip(["A", "B"]) {
+            if let Some(failure) = best.as_ref().and_then(Chosen::failure) {
+                table.below(escaped(&format!("{name}: {}", failure.message())).into_owned());
+            }
+        }
+    }
+    for part in metrics {
+        let has = |value: &JsonFloat| value.0.is_some();
+        if !part.last.iter().any(has) {
+            continue;
+        }
+        let [a, b] = part.last.map(|value| shown(value.0));
+        table.push([format!("{} last", part.metric), a, b]);
+        let [a, b] = at_epochs(&part.lowest, &part.lowest_epoch);
+        table.push([format!("{} lowest", part.metric), a, b]);
+    }
+    for monitored in monitors {
+        monitored.add_to(&mut table);
+    }
+    table
+}
+
+/// Values with the epochs that they are of.
+pub(super) fn at_epochs(values: &[JsonFloat; 2], epochs: &[Option<i64>; 2]) -> [String; 2] {
+    [0, 1].map(|index| match (values[index].0, epochs[index]) {
+        (Some(value), Some(epoch)) => format!("{} at epoch {epoch}", shown(Some(value))),
+        _ => String::new(),
+    })
+}
+
+pub(super) fn epochs_table(
+    pairs: &BTreeMap<i64, [Option<&EpochMetrics>; 2]>,
+    runs: [&NNRun; 2],
+) -> Table {
+    const TITLES: [[&str; 2]; 4] = [
+        ["Train loss A", "B"],
+        ["Val loss A", "B"],
+        ["Train error A", "B"],
+        ["Val error A", "B"],
+    ];
+    let mut columns = vec![("Epoch", Side::Right)];
+    columns.extend(
+        TITLES
+            .as_flattened()
+            .iter()
+            .map(|title| (*title, Side::Right)),
+    );
+    let monitors = monitors::titles(runs);
+    columns.extend(monitors.iter().map(|title| (&**title, Side::Right)));
+    let mut table = Table::new(&columns);
+    for (epoch, runs) in pairs {
+        let mut cells = vec![epoch.to_string()];
+        for metric in Metric::ALL {
+            cells.extend(runs.map(|run| shown(run.and_then(|epoch| metric.of(epoch)))));
+        }
+        cells.extend(runs.map(|run| shown(run.and_then(|epoch| epoch.monitor))));
+        table.push(cells);
+    }
+    table
+}

@@ -1,0 +1,122 @@
+//! The verdicts as a table.
+
+use super::checkpoint::{Checked, State};
+use super::{Part, Verdict, Verification};
+use crate::escape::escaped;
+use crate::table::{Side, Table};
+use crate::terminal::{BOLD, GREEN, Page, RED, YELLOW};
+
+pub(super) fn of(verification: &Verification, page: &Page) -> String {
+    let mut table = Table::new(&[
+        ("Part", Side::Left),
+        ("Verdict", Side::Left),
+        ("Save", Side::Right),
+        ("Checked", Side::Left),
+    ]);
+    add(
+        &mut table,
+        page,
+        "run".to_owned(),
+        &verification.run,
+        None,
+        "configuration, id and history",
+    );
+    let read = match verification.metadata.present {
+        true => "read",
+        false => "there are none, and no run needs them",
+    };
+    add(
+        &mut table,
+        page,
+        "metadata".to_owned(),
+        &verification.metadata.part,
+        None,
+        read,
+    );
+    for checkpoint in &verification.checkpoints {
+        add(
+            &mut table,
+            page,
+            format!("checkpoint {}", checkpoint.tag),
+            &checkpoint.part,
+            checkpoint.generation,
+            &checkpoint.checked(),
+        );
+        for state in &checkpoint.training_states {
+            if let Some(line) = told(checkpoint, state) {
+                let style = match state.verdict {
+                    Verdict::Wrong => RED,
+                    _ => YELLOW,
+                };
+                table.below(page.paint(style, &escaped(&line)));
+            }
+        }
+    }
+    let style = match verification.verdict {
+        Verdict::Sound => GREEN,
+        Verdict::Wrong => RED,
+        Verdict::Unjudged => YELLOW,
+    };
+    format!(
+        "{}: {}\n\n{}",
+        page.paint(BOLD, &escaped(&verification.folder)),
+        page.paint(style, word(verification.verdict)),
+        table.render(page)
+    )
+}
+
+/// Adds a part, and why it is not sound.
+fn add(
+    table: &mut Table,
+    page: &Page,
+    name: String,
+    part: &Part,
+    generation: Option<i64>,
+    checked: &str,
+) {
+    let checked = match part.verdict {
+        Verdict::Sound => checked,
+        _ => "",
+    };
+    let save = generation.map(|number| number.to_string());
+    table.push([
+        name,
+        word(part.verdict).to_owned(),
+        save.unwrap_or_default(),
+        checked.to_owned(),
+    ]);
+    if let Some(error) = &part.error {
+        let style = match part.verdict {
+            Verdict::Unjudged => YELLOW,
+            _ => RED,
+        };
+        table.below(page.paint(style, &escaped(&error.message())));
+    }
+}
+
+/// What is to be said of a training state, if anything is that its checkpoint does not say.
+fn told(checkpoint: &Checked, state: &State) -> Option<String> {
+    match &state.error {
+        Some(error) if checkpoint.part.error.as_ref() == Some(error) => None,
+        Some(error) => Some(format!(
+            "{} ({}): {}",
+            state.name,
+            state.role,
+            error.message()
+        )),
+        None if !checkpoint.present => Some(format!("{} is a training state of it", state.name)),
+        None if state.is_leftover => Some(format!(
+            "{} is left over from another save; nothing uses it, and the next save removes it",
+            state.name
+        )),
+        None => None,
+    }
+}
+
+fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Sound => "sound",
+        Verdict::Wrong => "wrong",
+        Verdict::Unjudged => "unjudged",
+    }
+}
