@@ -2,6 +2,7 @@
 
 mod cache;
 mod cases;
+mod copying;
 mod desk;
 #[cfg(unix)]
 mod disk_full;

@@ -97,7 +97,9 @@ impl CheckpointReader {
         let path = path.as_ref();
         if path.is_dir() {
             let weights = folder::weights(path).map_err(|error| error.in_path(path))?;
-            return Self::open_file(&weights, options);
+            let mut reader = Self::open_file(&weights, options)?;
+            reader.notes.extend(folder::passed_over(&weights));
+            return Ok(reader);
         }
         Self::open_file(path, options)
     }

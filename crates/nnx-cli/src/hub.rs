@@ -31,7 +31,7 @@ pub(crate) fn pull(arguments: &Pull) -> Outcome {
 
 #[cfg(feature = "hub")]
 pub(crate) fn card(arguments: &Card) -> Outcome {
-    card::run(arguments).unwrap_or_else(|failure| Outcome::failure(&failure, false))
+    card::run(arguments).unwrap_or_else(|failure| Outcome::failure(&failure, arguments.json))
 }
 
 #[cfg(feature = "hub")]
@@ -50,8 +50,8 @@ pub(crate) fn pull(arguments: &Pull) -> Outcome {
 }
 
 #[cfg(not(feature = "hub"))]
-pub(crate) fn card(_: &Card) -> Outcome {
-    missing("`nnx card`", false)
+pub(crate) fn card(arguments: &Card) -> Outcome {
+    missing("`nnx card`", arguments.json)
 }
 
 #[cfg(not(feature = "hub"))]

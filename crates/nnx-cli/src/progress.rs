@@ -48,6 +48,12 @@ impl Progress {
         }
     }
 
+    /// Does what prints on standard error, above the bar where it is shown.
+    #[cfg(feature = "hub")]
+    pub(crate) fn beside(&self, print: impl FnOnce()) {
+        self.bar.suspend(print);
+    }
+
     /// Counts work that was done.
     pub(crate) fn advance(&self, amount: u64) {
         self.bar.inc(amount);

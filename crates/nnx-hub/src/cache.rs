@@ -104,18 +104,12 @@ impl RepoCache {
     }
 
     /// Whether the cache has the file, whole, and, where that is asked for, with the bytes of its
-    /// hash. One that it has otherwise is removed, where that is allowed.
+    /// hash. One that it has otherwise stays until another one takes its place.
     ///
     /// # Errors
     /// When the operating system refuses to read it.
     pub(crate) fn has(&self, digest: &Digest, bytes: Option<u64>, verify: bool) -> Result<bool> {
-        let path = self.blob(digest);
-        let sound = is_sound(&path, digest, bytes, verify)?;
-        if sound == Some(false) {
-            // A cache that others fill may be read-only.
-            let _ = fs::remove_file(&path);
-        }
-        Ok(sound == Some(true))
+        Ok(is_sound(&self.blob(digest), digest, bytes, verify)? == Some(true))
     }
 
     /// Puts a file into a snapshot.

@@ -149,7 +149,7 @@ pub enum ErrorKind {
         message: String,
     },
     /// Too many requests.
-    #[error("the Hub asks to wait{}", wait(*retry_after))]
+    #[error("too many requests: the Hub asks to wait{}; try again then", wait(*retry_after))]
     RateLimited {
         /// How long, where the Hub said.
         retry_after: Option<Duration>,
@@ -321,6 +321,7 @@ fn in_repo(repo: Option<&str>) -> String {
 }
 
 fn wait(time: Option<Duration>) -> String {
+    let time = time.filter(|time| !time.is_zero());
     time.map(|time| format!(" {} s", time.as_secs()))
         .unwrap_or_default()
 }

@@ -6,12 +6,13 @@ mod refusal;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value as Json;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::digest::Hasher;
+use crate::error::{Error, ErrorKind, Result, shown};
 use crate::progress::{Event, Progress};
 use crate::repo_id::RepoId;
 use crate::token::Token;
@@ -20,8 +21,9 @@ use crate::url;
 
 /// Redirects that are followed for one request.
 const MAX_REDIRECTS: usize = 8;
-/// Bytes of a JSON reply that are read; a page of a listing has some hundred thousand.
-const MAX_JSON_BYTES: u64 = 64 << 20;
+/// Bytes of a JSON reply that are read; a page of a listing has some hundred thousand, and the
+/// addresses of a large file's parts a million.
+const MAX_JSON_BYTES: u64 = 16 << 20;
 
 /// How often and after what time something is tried again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,6 +116,8 @@ pub(crate) enum Payload<'a> {
         offset: u64,
         len: u64,
         sent: &'a (dyn Fn(u64) + Sync),
+        /// Takes what was sent, each byte once however often it was tried.
+        hasher: Option<&'a Mutex<Hasher>>,
     },
 }
 
@@ -250,7 +254,8 @@ impl Client {
             Failure::Final(error) => return Err(error),
             Failure::Again(error, asked) => (error, asked),
         };
-        let wait = asked.unwrap_or_else(|| self.retry.wait(failures));
+        // Who asks for no wait at all would be asked again at once, each time.
+        let wait = self.retry.wait(failures).max(asked.unwrap_or_default());
         if failures >= self.retry.attempts || wait > self.retry.max_wait {
             return Err(error);
         }
@@ -296,6 +301,7 @@ impl Client {
                     let next = url::join(&target, location).ok_or_else(|| {
                         call.protocol("it is redirected to an address that is not followed")
                     })?;
+                    check_redirect(call, response.status, &first, &next)?;
                     if target.starts_with("https:") && !next.starts_with("https:") {
                         return Err(call
                             .protocol("it is redirected away from a secure connection")
@@ -324,6 +330,7 @@ impl Client {
                 offset,
                 len,
                 sent,
+                hasher,
             } => {
                 let io = |error| Error::io(path, error);
                 let mut file = File::open(path).map_err(io)?;
@@ -331,12 +338,34 @@ impl Client {
                 let mut counting = Counting {
                     inner: file.take(len),
                     count: 0,
+                    len,
                     told: sent,
+                    hasher: hasher.map(|hasher| locked(hasher).clone()),
                 };
-                send(Body::Reader(&mut counting, len))
+                let response = send(Body::Reader(&mut counting, len))?;
+                // What is refused or redirected is sent again.
+                let is_taken = (200..=299).contains(&response.status);
+                if let (true, Some(hasher), Some(sent)) = (is_taken, hasher, counting.hasher) {
+                    *locked(hasher) = sent;
+                }
+                Ok(response)
             }
         }
     }
+}
+
+/// Refuses redirects that lose what is sent, or that lead what is for the Hub elsewhere.
+fn check_redirect(call: &Call<'_>, status: u16, first: &str, next: &str) -> Result<()> {
+    let sends = !matches!(call.method, Method::Get | Method::Head);
+    if sends && !matches!(status, 307 | 308) {
+        return Err(call.protocol(format!(
+            "it is redirected with the status {status}, which drops what is sent"
+        )));
+    }
+    if call.method == Method::Post && url::origin(next).as_deref() != Some(first) {
+        return Err(call.protocol("what is sent is redirected to another server"));
+    }
+    Ok(())
 }
 
 /// The reply's body as JSON.
@@ -344,10 +373,23 @@ pub(crate) fn json(call: &Call<'_>, mut response: Response) -> Result<Json, Fail
     let is_html = response
         .header("content-type")
         .is_some_and(|kind| kind.contains("html"));
+    if let Some(coding) = response.header("content-encoding")
+        && coding != "identity"
+    {
+        let what = format!(
+            "the reply is packed (`{}`), which was not asked for",
+            shown(coding)
+        );
+        return Err(call.protocol(what).into());
+    }
     let mut bytes = Vec::new();
-    let mut body = response.body.by_ref().take(MAX_JSON_BYTES);
+    let mut body = response.body.by_ref().take(MAX_JSON_BYTES + 1);
     body.read_to_end(&mut bytes)
         .map_err(|error| call.transport_error(TransportError::of_read(&error)))?;
+    if bytes.len() as u64 > MAX_JSON_BYTES {
+        let what = format!("the reply has more than {MAX_JSON_BYTES} bytes");
+        return Err(call.protocol(what).into());
+    }
     serde_json::from_slice(&bytes).map_err(|error| {
         if is_html || bytes.trim_ascii_start().starts_with(b"<") {
             return call
@@ -360,16 +402,30 @@ pub(crate) fn json(call: &Call<'_>, mut response: Response) -> Result<Json, Fail
     })
 }
 
-/// Tells how much was read.
+/// What a lock guards; a thread that panicked has left it whole.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Tells how much was read, and fails where it ends too early: a client that promised more would
+/// wait for it.
 struct Counting<'a, R> {
     inner: R,
     count: u64,
+    len: u64,
     told: &'a (dyn Fn(u64) + Sync),
+    hasher: Option<Hasher>,
 }
 
 impl<R: Read> Read for Counting<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let read = self.inner.read(buffer)?;
+        if read == 0 && self.count < self.len && !buffer.is_empty() {
+            return Err(std::io::ErrorKind::UnexpectedEof.into());
+        }
+        if let Some(hasher) = &mut self.hasher {
+            hasher.update(buffer.get(..read).unwrap_or_default());
+        }
         self.count = self.count.saturating_add(read as u64);
         (self.told)(self.count);
         Ok(read)

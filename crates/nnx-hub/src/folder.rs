@@ -21,13 +21,14 @@ pub(crate) const INDEX: &str = "model.safetensors.index.json";
 /// The model card's file.
 pub(crate) const CARD: &str = "README.md";
 
-/// The files that hold weights, in the order in which they are looked for; those of PyTorch come
-/// last and are read by `nnx-checkpoint`, which executes nothing.
+/// The files that hold weights, in the order in which they are looked for: the file of one piece
+/// comes before an index, as in Python, whose mixin reads no index. Those of PyTorch come last and
+/// are read by `nnx-checkpoint`, which executes nothing.
 const WEIGHT_FILES: [&str; 4] = [
-    INDEX,
     WEIGHTS,
-    "pytorch_model.bin.index.json",
+    INDEX,
     "pytorch_model.bin",
+    "pytorch_model.bin.index.json",
 ];
 
 /// Bytes of `config.json` that are read; real ones have some thousand.
@@ -67,7 +68,7 @@ impl Folder {
     /// out of the folder, [`ErrorKind::Io`] when it cannot be read.
     pub fn read(&self, name: &str) -> Result<Vec<u8>> {
         let path = self.file(name)?;
-        std::fs::read(&path).map_err(|error| match error.kind() {
+        read_file(&path).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => Error::from(ErrorKind::MissingFile {
                 folder: self.path.clone(),
                 file: name.to_owned(),
@@ -127,7 +128,7 @@ impl Folder {
                 found.len()
             )));
         }
-        let bytes = std::fs::read(&path).map_err(|error| Error::io(&path, error))?;
+        let bytes = read_file(&path).map_err(|error| Error::io(&path, error))?;
         String::from_utf8(bytes).map_err(|error| self.config_error(error.to_string()))
     }
 
@@ -140,7 +141,7 @@ impl Folder {
         })
     }
 
-    /// The weights: `model.safetensors`, or the files that its index names, else those of
+    /// The weights: `model.safetensors`, else the files that its index names, else those of
     /// `pytorch_model.bin`.
     ///
     /// # Errors
@@ -236,6 +237,16 @@ impl Folder {
     #[cfg(feature = "candle")]
     pub fn tensors(&self, device: &candle_core::Device) -> Result<Tensors> {
         candle_tensors(&self.state_dict()?, device)
+    }
+}
+
+/// The bytes of a file; what is none, such as a pipe, would never end.
+fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
+    match std::fs::metadata(path)?.is_file() {
+        true => std::fs::read(path),
+        false => Err(std::io::Error::other(
+            "expected a file, found something else",
+        )),
     }
 }
 

@@ -1,5 +1,6 @@
 //! A model folder that is written.
 
+mod copy;
 mod staging;
 
 #[cfg(feature = "candle")]
@@ -14,6 +15,7 @@ use nnx_checkpoint::{StateDict, StateValue, Tensor, safetensors, save_atomic};
 use nnx_params::{State, Value};
 use serde::Serialize;
 
+pub use self::copy::copy_files;
 use self::staging::Staging;
 use crate::config_json::{config_json, from_serde, ordered_json};
 use crate::error::{BoxError, Error, Result};
@@ -189,7 +191,7 @@ impl FolderWriter {
         self.files.iter().any(|file| file == name)
     }
 
-    /// Puts every file in its place.
+    /// Puts every file in its place, and a model card if there is none.
     ///
     /// # Errors
     /// When the operating system refuses.
@@ -197,6 +199,14 @@ impl FolderWriter {
         if !self.has(CARD) && !self.target.join(CARD).exists() {
             self.file(CARD, card().as_bytes())?;
         }
+        self.place_all()
+    }
+
+    /// Puts every file in its place, weights first and the configuration last.
+    ///
+    /// # Errors
+    /// When the operating system refuses.
+    pub(crate) fn place_all(self) -> Result<()> {
         // An index over shards of two saves would give a mixture; without it there is an error.
         let mixes = |name: &String| is_shard(name) && self.target.join(name).exists();
         if self.files.iter().any(mixes) {
@@ -242,7 +252,7 @@ impl FolderWriter {
 }
 
 /// Whether a file is one that [`FolderWriter::weights`] writes.
-fn is_weights(name: &str) -> bool {
+pub(crate) fn is_weights(name: &str) -> bool {
     name == WEIGHTS || name == INDEX || is_shard(name)
 }
 

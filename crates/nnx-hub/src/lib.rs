@@ -53,7 +53,7 @@ pub use digest::Digest;
 pub use error::{BoxError, Error, ErrorKind, Mismatch, Misshaped, Result};
 pub use exchange::Retry;
 pub use folder::Folder;
-pub use folder_writer::FolderWriter;
+pub use folder_writer::{FolderWriter, copy_files};
 pub use hub::{Hub, Identity, RemoteFile, RepoInfo, SnapshotOptions, TreeEntry, Upload};
 pub use mixin::ModelHubMixin;
 pub use options::{LoadOptions, MAX_SHARD_BYTES, PushOptions, SaveOptions};

@@ -137,7 +137,8 @@ pub trait ModelHubMixin: Sized {
         Self::read_pretrained(&folder, options).map_err(Error::model)
     }
 
-    /// Pushes the model to the repository, which is made if it is absent, as one commit.
+    /// Pushes the model to the repository, which is made if it is absent, as one commit. Weights that
+    /// it replaces under other names, such as shards and their index, are deleted with it.
     ///
     /// # Errors
     /// When the model cannot be saved, the Hub refuses, or the network does; see
@@ -157,7 +158,7 @@ pub trait ModelHubMixin: Sized {
             tempfile::tempdir().map_err(|error| Error::io(&std::env::temp_dir(), error))?;
         // The model is asked first: one that cannot be saved makes no repository.
         self.save_pretrained_with(staged.path(), &options.save)?;
-        let mut options = options.clone();
+        let mut options = options.clone().replace_weights(true);
         options
             .commit_message
             .get_or_insert_with(|| COMMIT_MESSAGE.to_owned());

@@ -210,6 +210,11 @@ pub struct PushOptions {
     /// Patterns of files in the repository that the commit deletes, unless it has them. Default:
     /// none.
     pub delete_patterns: Vec<String>,
+    /// Whether weights that are in the repository go when the commit brings weights under other
+    /// names: shards and their index in the place of one file, or the other way round. They would be
+    /// read in the place of the new ones, or beside them. Default: `false`; pushing a model does it
+    /// always.
+    pub replace_weights: bool,
     /// The folder within the repository. Default: its root.
     pub path_in_repo: Option<String>,
     /// The token, in the place of the client's. Default: none.
@@ -279,6 +284,13 @@ impl PushOptions {
         self
     }
 
+    /// Sets [`replace_weights`](Self::replace_weights).
+    #[must_use]
+    pub fn replace_weights(mut self, replace: bool) -> Self {
+        self.replace_weights = replace;
+        self
+    }
+
     /// Sets [`path_in_repo`](Self::path_in_repo).
     #[must_use]
     pub fn path_in_repo(mut self, path: impl Into<String>) -> Self {
@@ -337,6 +349,7 @@ impl fmt::Debug for PushOptions {
             .field("allow_patterns", &self.allow_patterns)
             .field("ignore_patterns", &self.ignore_patterns)
             .field("delete_patterns", &self.delete_patterns)
+            .field("replace_weights", &self.replace_weights)
             .field("path_in_repo", &self.path_in_repo)
             .finish_non_exhaustive()
     }

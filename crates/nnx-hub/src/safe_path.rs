@@ -7,10 +7,25 @@ use crate::error::{Error, ErrorKind, Result, shown};
 /// # Errors
 /// [`ErrorKind::UnsafePath`] when it does not.
 pub(crate) fn check(path: &str) -> Result<()> {
+    check_listed(path)?;
+    let why = if path.contains('\\') || path.contains(':') {
+        "`\\` and `:` mean different things on different systems"
+    } else if path.split('/').any(|part| part.ends_with(['.', ' '])) {
+        "a part ends in a dot or a space"
+    } else {
+        return Ok(());
+    };
+    Err(refused(path, why))
+}
+
+/// Checks that a name in a listing is not made to lead out of the repository. It may still be one
+/// that not every system takes, which matters where the file is wanted.
+///
+/// # Errors
+/// [`ErrorKind::UnsafePath`] when it is.
+pub(crate) fn check_listed(path: &str) -> Result<()> {
     let why = if path.is_empty() {
         "it is empty"
-    } else if path.contains('\\') || path.contains(':') {
-        "`\\` and `:` mean different things on different systems"
     } else if path.chars().any(char::is_control) {
         "it holds control characters"
     } else if path.len() > MAX_BYTES {
@@ -21,10 +36,15 @@ pub(crate) fn check(path: &str) -> Result<()> {
             None => return Ok(()),
         }
     };
-    Err(Error::from(ErrorKind::UnsafePath {
+    Err(refused(path, why))
+}
+
+#[cold]
+fn refused(path: &str, why: &'static str) -> Error {
+    Error::from(ErrorKind::UnsafePath {
         path: shown(path),
         why,
-    }))
+    })
 }
 
 /// The longest path that is taken.
@@ -36,7 +56,6 @@ fn component(part: &str) -> Option<&'static str> {
         "" => Some("it is absolute, or has an empty part"),
         "." | ".." => Some("it climbs"),
         _ if part.eq_ignore_ascii_case(".git") => Some("`.git` is git's own"),
-        _ if part.ends_with(['.', ' ']) => Some("a part ends in a dot or a space"),
         _ => None,
     }
 }
@@ -81,6 +100,14 @@ mod tests {
         assert!(text.contains("`a\\u{1b}[2J\\nb`"), "{text}");
         let text = check(&"é".repeat(2000)).unwrap_err().to_string();
         assert!(text.contains("é…`") && text.chars().count() < 400, "{text}");
+    }
+
+    #[test]
+    fn a_listing_may_have_names_that_other_systems_refuse() {
+        for path in ["a:b", "a\\b", "a ", "b./c"] {
+            check_listed(path).unwrap();
+            check_refused(path);
+        }
     }
 
     #[test]

@@ -49,6 +49,8 @@ fn a_poisoned_cache_is_noticed() {
             // It stays so until the network is there again.
             check_lacks(&desk.hub, &offline(), &[name]);
             check_lacks(&desk.hub, &offline(), &[name]);
+            // Nothing could take its place.
+            assert!(blob.exists());
             let error = desk.hub.download(&repo(), name, &offline()).unwrap_err();
             assert!(
                 matches!(error.kind(), ErrorKind::IncompleteSnapshot { .. }),

@@ -95,6 +95,13 @@ impl Desk {
         )
     }
 
+    /// A client of the same Hub over another transport.
+    pub(super) fn over(&self, transport: Arc<dyn Transport>) -> Hub {
+        let settings = settings(self.hub.endpoint(), self.cache.path(), Some(WRITE_TOKEN));
+        let retry = Retry::default().attempts(2);
+        Hub::with_transport(settings, transport).retry(retry.first_wait(Duration::from_millis(1)))
+    }
+
     pub(super) fn notes(&self) -> Vec<String> {
         self.notes.lock().unwrap().clone()
     }

@@ -1,5 +1,6 @@
 //! Everything that goes wrong between a client and the Hub, and what comes of it.
 
+mod changing;
 mod uploads;
 
 use std::time::Duration;
@@ -50,6 +51,7 @@ fn name(kind: &ErrorKind) -> &'static str {
         ErrorKind::Timeout { .. } => "timeout",
         ErrorKind::UnsafePath { .. } => "unsafe path",
         ErrorKind::Forbidden { .. } => "forbidden",
+        ErrorKind::Changed { .. } => "changed",
         ErrorKind::CommitUnknown { .. } => "commit unknown",
         ErrorKind::Conflict { .. } => "conflict",
         ErrorKind::RepositoryNotFound { .. } => "repository not found",
@@ -245,6 +247,16 @@ fn downloads() {
     );
     check("JSON cut off", of_tree(Action::Truncate(20)), Recovered);
     check(
+        "JSON that does not end",
+        of_tree(Action::Body("[".to_owned() + &" ".repeat(17 << 20))),
+        Error("protocol"),
+    );
+    check(
+        "JSON packed without being asked",
+        of_tree(header("content-encoding", "gzip")),
+        Error("protocol"),
+    );
+    check(
         "redirect to another scheme",
         of_config(redirect("file:///etc/passwd")),
         Error("protocol"),
@@ -262,8 +274,12 @@ fn downloads() {
 }
 
 fn redirect(to: &str) -> Action {
+    redirect_with(302, to)
+}
+
+fn redirect_with(status: u16, to: &str) -> Action {
     let headers = vec![("location".to_owned(), to.to_owned())];
-    Action::Status(302, headers, String::new())
+    Action::Status(status, headers, String::new())
 }
 
 #[test]
@@ -305,7 +321,14 @@ fn a_part_that_was_not_asked_for_is_not_taken() {
 
 #[test]
 fn hostile_names_are_not_followed() {
-    for path in ["../../x", "/etc/x", "a\\..\\x", ".git/hooks/x", "C:x"] {
+    for path in [
+        "../../x",
+        "/etc/x",
+        "a\\..\\x",
+        ".git/hooks/x",
+        "C:x",
+        "a/b.",
+    ] {
         let desk = Desk::in_memory();
         desk.seed();
         let rows = serde_json::json!([{
@@ -331,6 +354,22 @@ fn hostile_names_are_not_followed() {
             .snapshot(&repo(), &SnapshotOptions::default())
             .unwrap_err();
         assert_eq!(name(error.kind()), "protocol", "{error}");
+    }
+}
+
+#[test]
+fn a_name_that_not_every_system_takes_can_be_left_out() {
+    let desk = Desk::in_memory();
+    desk.state()
+        .seed(REPO, &[("a:b", b"1"), ("config.json", b"{}")]);
+    let snapshot = |options: &SnapshotOptions| desk.hub.snapshot(&repo(), options);
+    let error = snapshot(&SnapshotOptions::default()).unwrap_err();
+    assert_eq!(name(error.kind()), "unsafe path", "{error}");
+    for offline in [false, true] {
+        let wanted = SnapshotOptions::default()
+            .allow_patterns(["*.json"])
+            .local_files_only(offline);
+        assert!(snapshot(&wanted).unwrap().join("config.json").is_file());
     }
 }
 

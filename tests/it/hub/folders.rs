@@ -11,6 +11,7 @@ use nnx_tests::{Json, fixtures_dir};
 use sha2::{Digest, Sha256};
 
 /// A folder as it is, whatever net it is of.
+#[derive(Debug)]
 pub(super) struct Plain {
     pub(super) config: State,
     pub(super) weights: StateDict,

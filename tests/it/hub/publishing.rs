@@ -2,11 +2,15 @@
 
 use std::path::Path;
 
-use nnx_hub::{ErrorKind, LoadOptions, ModelHubMixin, PushOptions, RepoId};
-use nnx_hub_server::READ_TOKEN;
+use nnx_hub::{
+    ErrorKind, LoadOptions, ModelHubMixin, PushOptions, RepoId, SaveOptions, SnapshotOptions,
+};
+use nnx_hub_server::{Action, Fault, READ_TOKEN};
 use nnx_net::NNModel;
 
 use super::desk::{Desk, REPO, fixture, repo};
+use super::folders::Plain;
+use super::saving::small;
 
 fn model() -> NNModel {
     NNModel::from_pretrained(fixture()).unwrap()
@@ -127,6 +131,56 @@ fn large_files_go_in_parts_where_the_hub_wants_parts() {
     let seen = desk.state().seen();
     let parts = seen.iter().filter(|seen| seen.target.starts_with("/part/"));
     assert_eq!(parts.count(), 3);
+}
+
+#[test]
+fn a_part_that_is_refused_is_sent_again() {
+    let desk = Desk::on_loopback();
+    desk.state().set_part_bytes(300);
+    let busy = Action::Status(503, Vec::new(), String::new());
+    desk.state().fault(Fault::new("/part/", busy).skip(1));
+    desk.state()
+        .fault(Fault::new("/part/", Action::Late).skip(2));
+    model().push_to_hub_with(REPO, &options(&desk)).unwrap();
+    check_pushed(&desk, "main");
+}
+
+#[test]
+fn weights_under_other_names_go_with_the_push() {
+    for within in [None, Some("./sub/deep/")] {
+        let desk = Desk::in_memory();
+        desk.state()
+            .seed(REPO, &[("sub/model.safetensors", b"another's")]);
+        let sharded = SaveOptions::default().max_shard_bytes(70);
+        for (seed, save) in [
+            (1, sharded.clone()),
+            (2, SaveOptions::default()),
+            (3, sharded.clone()),
+            (4, sharded.max_shard_bytes(200)),
+        ] {
+            let mut options = options(&desk).save(save);
+            options.path_in_repo = within.map(str::to_owned);
+            let pushed = small(seed).push_to_hub_with(REPO, &options).unwrap();
+            let again = small(seed).push_to_hub_with(REPO, &options).unwrap();
+            assert!(pushed.changed && !again.changed);
+            let snapshot = desk.hub.snapshot(&repo(), &SnapshotOptions::default());
+            let folder = snapshot.unwrap().join(within.unwrap_or_default());
+            let back = Plain::from_pretrained(&folder).unwrap();
+            let found = back.weights.tensor("a").unwrap().to_bytes().unwrap();
+            assert_eq!(*found, vec![seed; 60]);
+            assert_ne!(
+                folder.join("model.safetensors").exists(),
+                folder.join("model.safetensors.index.json").exists()
+            );
+            let others = desk.state().files(REPO, "main");
+            assert!(others.contains_key("sub/model.safetensors"));
+        }
+        // A push without weights leaves them where they are.
+        let mut options = options(&desk).allow_patterns(["*.md"]);
+        options.path_in_repo = within.map(str::to_owned);
+        let pushed = small(5).push_to_hub_with(REPO, &options).unwrap();
+        assert_eq!(pushed.deleted, Vec::<String>::new());
+    }
 }
 
 #[test]

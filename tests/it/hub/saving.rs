@@ -29,7 +29,7 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 /// Three tensors of 40, 60 and 20 bytes.
-fn small(seed: u8) -> Plain {
+pub(super) fn small(seed: u8) -> Plain {
     let mut weights = StateDict::new();
     for (name, bytes) in [("b", 40), ("a", 60), ("c", 20)] {
         let tensor = Tensor::from_bytes(Dtype::UInt8, &[bytes], vec![seed; bytes]).unwrap();
@@ -129,6 +129,49 @@ fn the_weights_of_an_earlier_save_do_not_stay() {
                 .all(|name| !name.starts_with('.'))
         );
     }
+}
+
+/// Python writes one file and leaves the shards of an earlier save, which count no more.
+#[test]
+fn one_file_comes_before_an_index() {
+    let folder = tempfile::tempdir().unwrap();
+    let sharded = SaveOptions::default().max_shard_bytes(70);
+    small(1)
+        .save_pretrained_with(folder.path(), &sharded)
+        .unwrap();
+    let one = tempfile::tempdir().unwrap();
+    small(2).save_pretrained(one.path()).unwrap();
+    let name = "model.safetensors";
+    std::fs::copy(one.path().join(name), folder.path().join(name)).unwrap();
+    let back = Plain::from_pretrained(folder.path()).unwrap();
+    assert_eq!(
+        *back.weights.tensor("a").unwrap().to_bytes().unwrap(),
+        vec![2; 60]
+    );
+    let reader = nnx_checkpoint::CheckpointReader::open(folder.path()).unwrap();
+    assert_eq!(
+        *reader.tensor("a").unwrap().to_bytes().unwrap(),
+        vec![2; 60]
+    );
+    let notes = reader.notes();
+    assert!(
+        notes.iter().any(|note| note.contains("index.json")),
+        "{notes:?}"
+    );
+}
+
+#[test]
+fn what_is_no_file_is_not_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    small(1).save_pretrained(folder.path()).unwrap();
+    let path = folder.path().join("config.json");
+    std::fs::remove_file(&path).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(&path).status();
+    if !made.is_ok_and(|status| status.success()) {
+        std::fs::create_dir(&path).unwrap();
+    }
+    let error = Plain::from_pretrained(folder.path()).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Io { .. }), "{error}");
 }
 
 /// Writes its weights and then fails.

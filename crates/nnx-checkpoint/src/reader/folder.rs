@@ -9,23 +9,23 @@ use indexmap::IndexMap;
 use super::entry::TensorEntry;
 use super::file::{self, File};
 use super::options::OpenOptions;
-use super::{CheckpointReader, index, mistaken};
+use super::{CheckpointReader, alias, index, mistaken};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sniff::Format;
 use crate::{Limits, Source};
 
 /// The names by which weights are found in a folder, as the libraries of the Hugging Face family
-/// write them, in the order in which they are looked for. An index comes before the file of one
-/// piece, because it is the one that says what belongs together.
+/// write them, in the order in which they are looked for. The file of one piece comes before an
+/// index, as in `transformers` and in the mixin of `huggingface_hub`.
 const STANDARD_NAMES: &[&str] = &[
-    "model.safetensors.index.json",
     "model.safetensors",
-    "pytorch_model.bin.index.json",
+    "model.safetensors.index.json",
     "pytorch_model.bin",
-    "diffusion_pytorch_model.safetensors.index.json",
+    "pytorch_model.bin.index.json",
     "diffusion_pytorch_model.safetensors",
-    "diffusion_pytorch_model.bin.index.json",
+    "diffusion_pytorch_model.safetensors.index.json",
     "diffusion_pytorch_model.bin",
+    "diffusion_pytorch_model.bin.index.json",
     "adapter_model.safetensors",
     "adapter_model.bin",
 ];
@@ -43,6 +43,16 @@ pub(super) fn weights(folder: &Path) -> Result<PathBuf> {
         .map(|name| folder.join(name))
         .find(|path| path.is_file())
         .ok_or_else(mistaken::folder)
+}
+
+/// Says that there is an index of the same weights beside a file of one piece. One of them may be of
+/// an earlier save.
+pub(super) fn passed_over(weights: &Path) -> Option<String> {
+    let name = weights.file_name()?.to_str()?;
+    let index = format!("{name}.index.json");
+    weights.with_file_name(&index).is_file().then(|| {
+        format!("the folder has the shards of `{index}` as well, which are not read: `{name}` comes first")
+    })
 }
 
 /// The files that the index of a sharded checkpoint names, each once. Whether they are there is not
@@ -67,8 +77,8 @@ pub fn shards_of(index: impl AsRef<Path>) -> Result<Vec<PathBuf>> {
     let limits = Limits::default();
     let read = || -> Result<Vec<PathBuf>> {
         let source = Source::open(path)?;
-        let weights = index::parse(source.bytes(), &limits)?;
-        let shards = by_shard(&weights, &limits)?;
+        let index = index::parse(source.bytes(), &limits)?;
+        let shards = by_shard(&index.weights, &limits)?;
         let paths = shards.keys();
         paths
             .map(|shard| index::shard_path(folder, shard))
@@ -99,8 +109,8 @@ pub(super) fn sharded(
     index: &[u8],
     options: &OpenOptions,
 ) -> Result<CheckpointReader> {
-    let weights = index::parse(index, &options.limits)?;
-    let names_of = by_shard(&weights, &options.limits)?;
+    let index = index::parse(index, &options.limits)?;
+    let names_of = by_shard(&index.weights, &options.limits)?;
     // All names are checked before any file is touched.
     let mut paths = Vec::new();
     for shard in names_of.keys() {
@@ -133,9 +143,13 @@ pub(super) fn sharded(
         }
         note_unlisted(&mut reader, shard, &held);
     }
-    for (index, name) in weights.keys().enumerate() {
-        reader.tensors.extend(found.remove(name));
-        reader.by_name.insert(name.as_str().into(), Some(index));
+    let tensors = index.weights.keys();
+    reader.tensors = tensors.filter_map(|name| found.remove(name)).collect();
+    if options.restore_aliases {
+        alias::restore(&mut reader.tensors, &index.metadata, &mut reader.notes);
+    }
+    for (index, entry) in reader.tensors.iter().enumerate() {
+        reader.by_name.insert(entry.name.clone(), Some(index));
     }
     Ok(reader)
 }

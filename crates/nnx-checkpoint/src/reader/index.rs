@@ -1,11 +1,13 @@
 //! The index of a sharded checkpoint: a JSON object whose `weight_map` says which file holds which
 //! tensor.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
 use indexmap::IndexMap;
 use indexmap::map::Entry;
+use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 
 use crate::Limits;
@@ -13,6 +15,8 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// The key that makes a JSON file an index.
 const WEIGHT_MAP: &str = "weight_map";
+/// The key of what else the index tells.
+const METADATA: &str = "metadata";
 
 /// Whether the bytes are an index, well-formed or not: a JSON object with that key in it.
 pub(super) fn is_one(bytes: &[u8]) -> bool {
@@ -20,12 +24,21 @@ pub(super) fn is_one(bytes: &[u8]) -> bool {
     bytes.trim_ascii_start().starts_with(b"{") && bytes.windows(KEY.len()).any(|part| part == KEY)
 }
 
-/// The names of the tensors, each with the file that holds it, in the order of the index.
+/// What an index says.
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    /// The names of the tensors, each with the file that holds it, in the order of the index.
+    pub(super) weights: IndexMap<String, String>,
+    /// The texts among the metadata.
+    pub(super) metadata: IndexMap<String, String>,
+}
+
+/// Reads an index.
 ///
 /// # Errors
 /// When the bytes are no JSON object with a `weight_map` of texts, one name stands there twice, or
 /// the index is larger than [`Limits::max_header_bytes`].
-pub(super) fn parse(bytes: &[u8], limits: &Limits) -> Result<IndexMap<String, String>> {
+pub(super) fn parse(bytes: &[u8], limits: &Limits) -> Result<Index> {
     if bytes.len() as u64 > limits.max_header_bytes {
         return Err(Error::limit(
             "max_header_bytes",
@@ -35,7 +48,7 @@ pub(super) fn parse(bytes: &[u8], limits: &Limits) -> Result<IndexMap<String, St
     }
     let mut json = serde_json::Deserializer::from_slice(bytes);
     json.deserialize_map(IndexVisitor)
-        .and_then(|map| json.end().map(|()| map))
+        .and_then(|index| json.end().map(|()| index))
         .map_err(|error| Error::malformed(format!("the index is no valid one: {error}")))
 }
 
@@ -66,22 +79,57 @@ pub(super) fn shard_path(folder: &Path, shard: &str) -> Result<PathBuf> {
 struct IndexVisitor;
 
 impl<'de> Visitor<'de> for IndexVisitor {
-    type Value = IndexMap<String, String>;
+    type Value = Index;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object with a `weight_map`")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut weights = None;
+        let (mut weights, mut metadata) = (None, IndexMap::new());
         while let Some(key) = map.next_key::<String>()? {
-            if key != WEIGHT_MAP {
-                map.next_value::<IgnoredAny>()?;
-            } else if weights.replace(map.next_value_seed(WeightMap)?).is_some() {
-                return Err(twice(WEIGHT_MAP));
+            match key.as_str() {
+                WEIGHT_MAP => {
+                    if weights.replace(map.next_value_seed(WeightMap)?).is_some() {
+                        return Err(twice(WEIGHT_MAP));
+                    }
+                }
+                METADATA => metadata = map.next_value::<Metadata>()?.texts(),
+                _ => {
+                    map.next_value::<IgnoredAny>()?;
+                }
             }
         }
-        weights.ok_or_else(|| A::Error::missing_field(WEIGHT_MAP))
+        let weights = weights.ok_or_else(|| A::Error::missing_field(WEIGHT_MAP))?;
+        Ok(Index { weights, metadata })
+    }
+}
+
+/// Whatever stands as metadata; what is none of it that counts is passed over.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Metadata {
+    Pairs(BTreeMap<String, Metadatum>),
+    Other(IgnoredAny),
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Metadatum {
+    Text(String),
+    Other(IgnoredAny),
+}
+
+impl Metadata {
+    fn texts(self) -> IndexMap<String, String> {
+        let Self::Pairs(pairs) = self else {
+            return IndexMap::new();
+        };
+        let texts = pairs.into_iter().filter_map(|(key, value)| match value {
+            Metadatum::Text(text) => Some((key, text)),
+            Metadatum::Other(_) => None,
+        });
+        texts.collect()
     }
 }
 

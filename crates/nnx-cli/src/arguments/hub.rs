@@ -110,6 +110,9 @@ pub(crate) struct Card {
     /// Where the documentation is
     #[arg(long, value_name = "URL")]
     pub(crate) docs_url: Option<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -1,10 +1,17 @@
 //! `nnx card`: the model card that publishing would write.
 
 use nnx::hub::ModelCard;
+use serde::Serialize;
 
 use crate::arguments::hub::Card;
 use crate::failure::Failure;
+use crate::json;
 use crate::outcome::Outcome;
+
+#[derive(Serialize)]
+struct Report {
+    card: String,
+}
 
 #[cfg(feature = "net")]
 pub(super) fn run(arguments: &Card) -> Result<Outcome, Failure> {
@@ -19,17 +26,16 @@ pub(super) fn run(arguments: &Card) -> Result<Outcome, Failure> {
         NNModel::from_checkpoint(&checkpoint)
             .map_err(|error| Failure::from(error).in_path(&path))?
     };
-    let card = with_options(model.model_card(), arguments);
-    Ok(Outcome::success(card.to_string()))
+    Ok(printed(model.model_card(), arguments))
 }
 
 #[cfg(not(feature = "net"))]
 pub(super) fn run(arguments: &Card) -> Result<Outcome, Failure> {
-    let card = with_options(ModelCard::default(), arguments);
-    Ok(Outcome::success(card.to_string()))
+    Ok(printed(ModelCard::default(), arguments))
 }
 
-fn with_options(mut card: ModelCard, arguments: &Card) -> ModelCard {
+/// The card with what the options add.
+fn printed(mut card: ModelCard, arguments: &Card) -> Outcome {
     for (field, given) in [
         (&mut card.license, &arguments.license),
         (&mut card.repo_url, &arguments.repo_url),
@@ -42,5 +48,9 @@ fn with_options(mut card: ModelCard, arguments: &Card) -> ModelCard {
     }
     card.tags.extend(arguments.tags.iter().cloned());
     card.language.extend(arguments.languages.iter().cloned());
-    card
+    let card = card.to_string();
+    Outcome::success(match arguments.json {
+        true => json::object(&Report { card }),
+        false => card,
+    })
 }

@@ -3,8 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use nnx::checkpoint::save_atomic;
-use nnx::hub::{RepoId, SnapshotOptions, pattern_matches};
+use nnx::hub::{RepoId, SnapshotOptions, copy_files, pattern_matches};
 use serde::Serialize;
 
 use super::transfer;
@@ -44,9 +43,8 @@ pub(super) fn run(arguments: &Pull) -> Result<Outcome, Failure> {
         ));
     }
     if let Some(target) = &arguments.to {
-        for file in &files {
-            copy(&folder.join(file), target, file)?;
-        }
+        let names: Vec<_> = files.iter().map(|file| file.to_string_lossy()).collect();
+        copy_files(&folder, &names, target)?;
         folder.clone_from(target);
     }
     Ok(Outcome::success(if arguments.json {
@@ -69,36 +67,6 @@ fn is_wanted(file: &Path, arguments: &Pull) -> bool {
             .any(|pattern| pattern_matches(&name, pattern))
     };
     (arguments.include.is_empty() || is_of(&arguments.include)) && !is_of(&arguments.exclude)
-}
-
-/// Copies what a link of the cache leads to into a folder, whole or not at all. A link that stands
-/// in the file's place is replaced, and one on the way there is not followed: it leads elsewhere.
-fn copy(from: &Path, folder: &Path, file: &Path) -> Result<(), Failure> {
-    let to = folder.join(file);
-    let failed = |error: std::io::Error| Failure::new("io", error.to_string());
-    let is_link = |path: &Path| path.symlink_metadata().is_ok_and(|it| it.is_symlink());
-    for parent in file
-        .ancestors()
-        .skip(1)
-        .filter(|path| *path != Path::new(""))
-    {
-        let parent = folder.join(parent);
-        if is_link(&parent) {
-            return Err(Failure::new(
-                "unsafe_path",
-                "a link stands where a folder of the repository belongs",
-            )
-            .in_path(&parent));
-        }
-    }
-    if is_link(&to) {
-        fs::remove_file(&to).map_err(|error| failed(error).in_path(&to))?;
-    }
-    let mut source = fs::File::open(from).map_err(|error| failed(error).in_path(from))?;
-    Ok(save_atomic(&to, |w| {
-        std::io::copy(&mut source, w)?;
-        Ok(())
-    })?)
 }
 
 /// The files below a folder, in the order of their names.

@@ -22,12 +22,14 @@ struct Report<'a> {
     changed: bool,
     uploaded: &'a [String],
     deleted: &'a [String],
+    left_out: &'a [String],
 }
 
 pub(super) fn run(arguments: &Push) -> Result<Outcome, Failure> {
     let repo = RepoId::parse(&arguments.repo)?;
     let mut options = PushOptions::default()
         .create_pr(arguments.create_pr)
+        .replace_weights(true)
         .ignore_patterns(&arguments.exclude)
         .delete_patterns(&arguments.delete);
     if arguments.private {
@@ -81,14 +83,22 @@ fn report(done: &Upload) -> Report<'_> {
         changed: done.changed,
         uploaded: &done.uploaded,
         deleted: &done.deleted,
+        left_out: &done.left_out,
     }
 }
 
 fn text(done: &Upload) -> String {
     let url = escaped(done.url());
+    let left_out = match done.left_out.len() {
+        0 => String::new(),
+        count => format!(
+            "left out {}: locks, temporaries, or what git and the `hf` tools keep\n",
+            size::count(count, "name")
+        ),
+    };
     if !done.changed {
         return format!(
-            "{}: nothing changed, no commit was made\n",
+            "{}: nothing changed, no commit was made\n{left_out}",
             escaped(&done.repo)
         );
     }
@@ -97,7 +107,7 @@ fn text(done: &Upload) -> String {
         count => format!(", deleted {count}"),
     };
     format!(
-        "{}: uploaded {}{deleted}\n{url}\n",
+        "{}: uploaded {}{deleted}\n{left_out}{url}\n",
         escaped(&done.repo),
         size::count(done.uploaded.len(), "file"),
     )

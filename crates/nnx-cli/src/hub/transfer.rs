@@ -1,10 +1,12 @@
 //! A client that shows its transfers.
 
 use std::collections::HashMap;
+use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
 use nnx::hub::{Direction, Event, Hub, Progress as Told};
 
+use crate::escape::escaped;
 use crate::failure::Failure;
 use crate::progress::{Progress, Unit};
 
@@ -36,6 +38,16 @@ fn bar() -> Arc<dyn Told> {
             Event::Advanced { file, done, .. } => {
                 if let Some(bar) = state.as_mut() {
                     bar.advance(file, *done);
+                }
+            }
+            Event::Note(line) => {
+                let tell = || {
+                    // Where nobody can be told, nobody is.
+                    let _ = writeln!(io::stderr(), "nnx: {}", escaped(line));
+                };
+                match state.as_ref() {
+                    Some(bar) => bar.progress.beside(tell),
+                    None => tell(),
                 }
             }
             _ => {}

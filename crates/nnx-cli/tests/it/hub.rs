@@ -112,6 +112,44 @@ fn a_checkpoint_is_published_and_fetched() {
 }
 
 #[test]
+fn a_copy_has_the_weights_of_one_version() {
+    let desk = Desk::new();
+    let of =
+        |name: &str| fs::read(fixtures().join("nnx-0.4.1/hub/ff_relu").join(name)).expect("it");
+    let (config, weights) = (of("config.json"), of("model.safetensors"));
+    let index = r#"{"metadata": {}, "weight_map": {"x": "model-00001-of-00001.safetensors"}}"#;
+    let to = desk.home.path().join("copy").display().to_string();
+    desk.hub.seed(
+        REPO,
+        &[
+            ("config.json", b"{}"),
+            ("model.safetensors.index.json", index.as_bytes()),
+            ("model-00001-of-00001.safetensors", b"old"),
+        ],
+    );
+    desk.succeed(&["pull", REPO, "--to", &to]);
+    let other = "acme/other";
+    desk.hub.seed(
+        other,
+        &[("config.json", &config), ("model.safetensors", &weights)],
+    );
+    // A reply that is lost is told of, and no failure.
+    let busy = Action::Status(503, Vec::new(), String::new());
+    desk.hub.fault(Fault::new("/revision/", busy));
+    let output = desk.run(&["pull", other, "--to", &to]);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success() && stderr.contains("trying again"),
+        "{stderr}"
+    );
+    assert!(!Path::new(&to).join("model.safetensors.index.json").exists());
+    assert!(desk.succeed(&["summary", &to]).contains("Linear"));
+    let card: serde_json::Value =
+        serde_json::from_str(&desk.succeed(&["card", &to, "--json"])).expect("JSON");
+    assert_eq!(card["card"], desk.succeed(&["card", &to]));
+}
+
+#[test]
 fn a_header_is_read_without_the_file() {
     let desk = Desk::new();
     let values = 1 << 18;

@@ -55,7 +55,7 @@ impl Listed {
 
     /// None for a file that no repository has so.
     fn entry(self, path: String) -> Option<TreeEntry> {
-        safe_path::check(&path).ok()?;
+        safe_path::check_listed(&path).ok()?;
         let digest = match &self.lfs_sha256 {
             Some(hex) => Digest::sha256(hex),
             None => Digest::git_sha1(&self.blob_id),

@@ -73,6 +73,7 @@ impl Hub {
                 offset: 0,
                 len,
                 sent: &|_| {},
+                hasher: None,
             });
         let known = match plan.create_pr {
             true => Some(self.pull_requests(plan.repo)?),

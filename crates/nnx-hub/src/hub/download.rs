@@ -2,6 +2,9 @@
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use tempfile::NamedTempFile;
 
 use super::Hub;
 use super::tree::TreeEntry;
@@ -23,6 +26,8 @@ const CHUNK_BYTES: usize = 128 << 10;
 /// A file that arrives.
 struct Arrival<'a> {
     entry: &'a TreeEntry,
+    /// Where the file is.
+    path: &'a Path,
     file: &'a mut File,
     hasher: Hasher,
     position: u64,
@@ -40,10 +45,11 @@ enum Filled {
 }
 
 impl<'a> Arrival<'a> {
-    fn new(entry: &'a TreeEntry, file: &'a mut File) -> Self {
+    fn new(entry: &'a TreeEntry, path: &'a Path, file: &'a mut File) -> Self {
         Self {
             hasher: Hasher::like(&entry.digest, entry.size),
             entry,
+            path,
             file,
             position: 0,
             short_ends: 0,
@@ -102,11 +108,11 @@ impl Hub {
         commit: &str,
         entry: &TreeEntry,
         leftover: Option<File>,
-        file: &mut File,
+        file: &mut NamedTempFile,
     ) -> Result<()> {
-        let path = std::path::PathBuf::from(&entry.path);
+        let path = file.path().to_path_buf();
         let io = |error| Error::io(&path, error);
-        let mut arrival = Arrival::new(entry, file);
+        let mut arrival = Arrival::new(entry, &path, file.as_file_mut());
         let mut whole = false;
         if let Some(leftover) = leftover {
             // What was left may be of something else, and is no start of its own.
@@ -185,8 +191,8 @@ impl Hub {
             call = call.header("range", format!("bytes={}-", arrival.position));
         }
         let mut response = self.client.once(&call)?;
-        let path = std::path::PathBuf::from(&entry.path);
-        let io = |error| Failure::Final(Error::io(&path, error));
+        let path = arrival.path;
+        let io = |error| Failure::Final(Error::io(path, error));
         if !continues(&response, arrival.position) {
             arrival.restart().map_err(io)?;
             if response.status != 200 {

@@ -2,12 +2,15 @@
 //! commit.
 
 use std::cell::RefCell;
+use std::fs::File;
+use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Value as Json, json};
 
 use super::Hub;
 use super::local::LocalFile;
 use super::repository::text;
+use crate::digest::{self, Hasher};
 use crate::error::{Error, ErrorKind, Result};
 use crate::exchange::{Call, Payload, Place};
 use crate::progress::{Direction, Event};
@@ -16,7 +19,7 @@ use crate::transport::{Header, Method};
 use crate::url;
 
 /// Files that are asked about at once.
-const BATCH: usize = 100;
+const BATCH: usize = 20;
 /// The media type of Git LFS.
 const LFS_JSON: &str = "application/vnd.git-lfs+json";
 
@@ -87,10 +90,13 @@ impl Hub {
         };
         let href = self.action_url(call, upload)?;
         let chunk = upload.pointer("/header/chunk_size").and_then(number);
+        let sent = Mutex::new(Hasher::like(&file.sha256, file.size));
         match chunk {
-            Some(chunk) => self.upload_parts(call, file, upload, &href, chunk)?,
+            Some(chunk) => self.upload_parts(call, (file, &sent), upload, &href, chunk)?,
             None => {
-                self.put(call, file, href, headers(upload), 0, file.size)?;
+                let whole = (0, file.size);
+                self.put(call, (file, &sent), href, headers(upload), whole)?;
+                check_sent(file, &sent)?;
             }
         }
         if let Some(verify) = row.pointer("/actions/verify") {
@@ -110,7 +116,7 @@ impl Hub {
     fn upload_parts(
         &self,
         call: &Call<'_>,
-        file: &LocalFile,
+        (file, sent): (&LocalFile, &Mutex<Hasher>),
         upload: &Json,
         completion: &str,
         chunk: u64,
@@ -132,10 +138,11 @@ impl Hub {
                 .ok_or_else(|| call.protocol(format!("there is no address for part {number}")))?;
             let offset = (number - 1).saturating_mul(chunk);
             let len = chunk.min(file.size.saturating_sub(offset));
-            let etag = self.put(call, file, url, Vec::new(), offset, len)?;
+            let etag = self.put(call, (file, sent), url, Vec::new(), (offset, len))?;
             let etag = etag.ok_or_else(|| call.protocol("a part's reply has no `ETag`"))?;
             parts.push(json!({ "partNumber": number, "etag": etag }));
         }
+        check_sent(file, sent)?;
         let body = json!({ "oid": file.sha256.hex(), "parts": parts });
         let body = body.to_string().into_bytes();
         let complete = Call::new(Method::Post, completion.to_owned(), call.place)
@@ -149,11 +156,10 @@ impl Hub {
     fn put(
         &self,
         call: &Call<'_>,
-        file: &LocalFile,
+        (file, hasher): (&LocalFile, &Mutex<Hasher>),
         url: String,
         headers: Vec<Header>,
-        offset: u64,
-        len: u64,
+        (offset, len): (u64, u64),
     ) -> Result<Option<String>> {
         let sent = |bytes: u64| {
             self.client.tell(&Event::Advanced {
@@ -168,6 +174,7 @@ impl Hub {
             offset,
             len,
             sent: &sent,
+            hasher: Some(hasher),
         });
         put.headers = headers;
         let etag = RefCell::new(None);
@@ -175,18 +182,11 @@ impl Hub {
             *etag.borrow_mut() = response.header("etag").map(str::to_owned);
             Ok(())
         });
-        sent.map_err(|error| self.changed(file).unwrap_or(error))?;
+        sent.map_err(|error| match is_changed(file, &error) {
+            true => changed(file),
+            false => error,
+        })?;
         Ok(etag.into_inner())
-    }
-
-    /// The error of a file that has another size than when it was hashed.
-    fn changed(&self, file: &LocalFile) -> Option<Error> {
-        let now = std::fs::metadata(&file.path).map(|found| found.len());
-        (now.ok() != Some(file.size)).then(|| {
-            Error::from(ErrorKind::Changed {
-                file: file.name.clone(),
-            })
-        })
     }
 
     /// Where an action of a batch is done.
@@ -196,6 +196,40 @@ impl Hub {
             .filter(|url| url.starts_with("https:") || !call.url.starts_with("https:"));
         url.ok_or_else(|| call.protocol("a file is sent to an address that is not followed"))
     }
+}
+
+/// Whether a file that could not be sent is another one than when it was hashed. Its bytes are read
+/// again where the store has refused them.
+fn is_changed(file: &LocalFile, error: &Error) -> bool {
+    let same = || -> std::io::Result<bool> {
+        let mut now = File::open(&file.path)?;
+        if now.metadata()?.len() != file.size {
+            return Ok(false);
+        }
+        match error.kind() {
+            ErrorKind::Server { .. } | ErrorKind::Forbidden { .. } => {
+                digest::matches(&mut now, &file.sha256, file.size)
+            }
+            _ => Ok(true),
+        }
+    };
+    !same().unwrap_or(false)
+}
+
+/// Checks that what was sent is what was hashed before, and what the commit will name.
+fn check_sent(file: &LocalFile, sent: &Mutex<Hasher>) -> Result<()> {
+    let sent = sent.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    match sent.finish() == file.sha256 {
+        true => Ok(()),
+        false => Err(changed(file)),
+    }
+}
+
+#[cold]
+fn changed(file: &LocalFile) -> Error {
+    Error::from(ErrorKind::Changed {
+        file: file.name.clone(),
+    })
 }
 
 /// The headers that an action asks for.

@@ -24,28 +24,34 @@ const LEFT_OUT: &[&str] = &[
     "*/.cache/huggingface/",
     ".leases/",
     "*/.leases/",
-    "*.incomplete",
 ];
 
-/// Whether a file's own name is that of a lock or a temporary.
+/// The files that NNx locks instead of those beside them.
+const LOCKS: &[&str] = &[".run.lock", ".best.lock", ".admission.lock", ".bundle.lock"];
+
+/// Whether a file's own name is that of a lock of NNx, or of a temporary.
 fn is_passing(name: &str) -> bool {
     const LOCKED: &[&str] = &[".pt.lock", ".safetensors.lock"];
-    const KEPT: &[&str] = &[
-        ".pt.",
-        ".safetensors.",
-        ".yaml.",
-        ".csv.",
-        ".json.",
-        ".jsonl.",
-    ];
-    if LOCKED.iter().any(|end| name.ends_with(end)) {
+    const REPLACED: &[&str] = &[".pt", ".safetensors", ".yaml", ".csv", ".json", ".jsonl"];
+    if LOCKS.contains(&name) || LOCKED.iter().any(|end| name.ends_with(end)) {
         return true;
     }
-    // `.best.lock`, `.last.pt.Ab12cd.tmp`, and `.last.pt.k3x9_0qz` as Python names them.
-    name.starts_with('.')
-        && (name.ends_with(".lock")
-            || name.ends_with(".tmp")
-            || KEPT.iter().any(|part| name.contains(part)))
+    let Some(hidden) = name.strip_prefix('.') else {
+        return false;
+    };
+    let random =
+        |text: &str, count: usize, of: fn(u8) -> bool| text.len() == count && text.bytes().all(of);
+    match hidden.strip_suffix(".tmp") {
+        // `.last.pt.Ab12cd.tmp`, as this workspace names what it is about to put into a place.
+        Some(hidden) => hidden
+            .rsplit_once('.')
+            .is_some_and(|(_, tail)| random(tail, 6, |byte| byte.is_ascii_alphanumeric())),
+        // `.last.pt.k3x9_0qz`, as Python's `tempfile` does.
+        None => hidden.rsplit_once('.').is_some_and(|(target, tail)| {
+            let of = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+            random(tail, 8, of) && REPLACED.iter().any(|end| target.ends_with(end))
+        }),
+    }
 }
 
 /// A file that is to be uploaded.
@@ -89,8 +95,16 @@ impl LocalFile {
     }
 }
 
-/// The files of a folder that the patterns take, in the order of their names. Links to files are
-/// followed, links to folders are not.
+/// The files of a folder.
+#[derive(Debug, Default)]
+pub(super) struct Files {
+    /// Those that the patterns take, in the order of their names.
+    pub(super) files: Vec<LocalFile>,
+    /// The names of those that are never uploaded, whatever the patterns say.
+    pub(super) left_out: Vec<String>,
+}
+
+/// The files of a folder. Links to files are followed, links to folders are not.
 ///
 /// # Errors
 /// When a file cannot be read, or has a name that a repository cannot have.
@@ -99,48 +113,50 @@ pub(super) fn files(
     within: Option<&str>,
     allow: Option<&[String]>,
     ignore: &[String],
-) -> Result<Vec<LocalFile>> {
+) -> Result<Files> {
     let mut names = Vec::new();
     list(folder, "", 0, &mut names)?;
     names.sort();
     let left_out: Vec<String> = LEFT_OUT.iter().map(|text| (*text).to_owned()).collect();
-    let mut files = Vec::new();
+    let mut found = Files::default();
     for name in names {
         let own = name.rsplit('/').next().unwrap_or(&name);
-        if is_passing(own) || patterns::any(&name, &left_out) {
+        if is_passing(own) || name.ends_with('/') || patterns::any(&name, &left_out) {
+            found.left_out.push(name);
             continue;
         }
         if !patterns::takes(&name, allow, ignore) {
             continue;
         }
         let path = folder.join(&name);
-        let name = match within.map(|within| within.trim_matches('/')) {
-            None | Some("") => name,
+        let name = match within {
+            None => name,
             Some(within) => format!("{within}/{name}"),
         };
         safe_path::check(&name)?;
-        files.push(LocalFile::read(name, path)?);
+        found.files.push(LocalFile::read(name, path)?);
     }
-    Ok(files)
+    Ok(found)
 }
 
+/// The names of all files below a folder; of folders that are not entered, with a slash at the end.
 fn list(folder: &Path, prefix: &str, depth: usize, names: &mut Vec<String>) -> Result<()> {
     let io = |error| Error::io(folder, error);
     for entry in fs::read_dir(folder).map_err(io)? {
         let entry = entry.map_err(io)?;
         let path = entry.path();
-        let name = entry.file_name().into_string().map_err(|_| {
+        let own = entry.file_name().into_string().map_err(|_| {
             Error::io(
                 &path,
                 std::io::Error::other("a name in a repository is UTF-8"),
             )
         })?;
-        let name = format!("{prefix}{name}");
+        let name = format!("{prefix}{own}");
         if entry.file_type().map_err(io)?.is_dir() {
-            // What is left out is not entered either.
-            let is_own = matches!(name.rsplit('/').next(), Some(".git" | ".leases"));
-            let is_staged = name.rsplit('/').next().is_some_and(is_passing);
-            if depth < MAX_DEPTH && !is_own && !is_staged {
+            let is_left_out = matches!(own.as_str(), ".git" | ".leases") || is_passing(&own);
+            if is_left_out || depth >= MAX_DEPTH {
+                names.push(format!("{name}/"));
+            } else {
                 list(&path, &format!("{name}/"), depth + 1, names)?;
             }
         } else if path.is_file() {
@@ -154,40 +170,58 @@ fn list(folder: &Path, prefix: &str, depth: usize, names: &mut Vec<String>) -> R
 mod tests {
     use super::*;
 
-    #[test]
-    fn locks_and_temporaries_are_left_out() {
+    /// What is taken of a folder of those files, and what is left out.
+    fn judged(names: &[&str], within: Option<&str>) -> (Vec<String>, Vec<String>) {
         let folder = tempfile::tempdir().unwrap();
-        for name in [
-            "run.yaml",
-            "idps.csv",
-            "checkpoints/last.pt",
-            "checkpoints/last.pt.lock",
-            "checkpoints/.last.pt.Ab12cd.tmp",
-            "checkpoints/.last.pt.k3x9_0qz",
-            ".run.lock",
-            ".git/config",
-            ".leases/x",
-            "Cargo.lock",
-            ".gitattributes",
-            "sub/.cache/huggingface/x",
-            ".save_pretrained.ab12.tmp/config.json",
-            "history/.chunk-00000001.jsonl.k3x9_0qz",
-        ] {
+        for name in names {
             let path = folder.path().join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, name).unwrap();
         }
-        let taken: Vec<_> = files(folder.path(), Some("a/b"), None, &["*.csv".into()])
-            .unwrap()
-            .into_iter()
-            .map(|file| file.name)
-            .collect();
-        let expected = [
-            "a/b/.gitattributes",
-            "a/b/Cargo.lock",
-            "a/b/checkpoints/last.pt",
-            "a/b/run.yaml",
+        let found = files(folder.path(), within, None, &["*.csv".into()]).unwrap();
+        let taken = found.files.into_iter().map(|file| file.name).collect();
+        (taken, found.left_out)
+    }
+
+    #[test]
+    fn locks_and_temporaries_are_left_out() {
+        let left_out = [
+            ".git/config",
+            ".leases/x",
+            ".run.lock",
+            ".save_pretrained.ab12Cd.tmp/config.json",
+            "checkpoints/.last.pt.Ab12cd.tmp",
+            "checkpoints/.last.pt.k3x9_0qz",
+            "checkpoints/last.pt.lock",
+            "history/.chunk-00000001.jsonl.k3x9_0qz",
+            "sub/.cache/huggingface/x",
         ];
-        assert_eq!(taken, expected);
+        let taken = ["checkpoints/last.pt", "idps.csv", "run.yaml"];
+        let (found, others) = judged(&[&left_out[..], &taken].concat(), Some("a/b"));
+        assert_eq!(found, ["a/b/checkpoints/last.pt", "a/b/run.yaml"]);
+        let told = left_out.map(|name| match name.split_once('/') {
+            Some((folder, _)) if name.starts_with('.') => format!("{folder}/"),
+            _ => name.to_owned(),
+        });
+        assert_eq!(others, told);
+    }
+
+    #[test]
+    fn what_a_user_names_so_is_taken() {
+        let names = [
+            ".config.yaml.swp",
+            ".foo.json.bak",
+            ".gitattributes",
+            ".keep.csv.d/f",
+            ".x.tmp",
+            ".y.lock",
+            "Cargo.lock",
+            "m.incomplete",
+            "notes.pt.Ab12cd.tmp",
+        ];
+        assert_eq!(
+            judged(&names, None),
+            (names.map(str::to_owned).into(), vec![])
+        );
     }
 }

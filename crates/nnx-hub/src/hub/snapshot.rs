@@ -158,6 +158,10 @@ impl Hub {
         cache: &RepoCache,
         force: bool,
     ) -> Result<()> {
+        // Before anything is fetched: patterns may leave such a file out.
+        for entry in entries {
+            safe_path::check(&entry.path)?;
+        }
         let mut missing = Vec::new();
         for entry in entries {
             let has = !force && cache.has(&entry.digest, Some(entry.size), self.verify_cached)?;
@@ -183,7 +187,7 @@ impl Hub {
                     false => None,
                 };
                 let mut file = cache.incomplete(&entry.digest)?;
-                self.download_into(repo, commit, entry, leftover, file.as_file_mut())?;
+                self.download_into(repo, commit, entry, leftover, &mut file)?;
                 cache.keep(file, &entry.digest)?;
             }
             if lock.is_some() {

@@ -21,7 +21,8 @@ const MAX_ENTRIES: usize = 1_000_000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TreeEntry {
-    /// Its name, checked to lie within the repository.
+    /// Its name, checked to lie within the repository. Not every system takes each of them for a
+    /// file's name: `:` and `\\` may be in it.
     pub path: String,
     /// Its bytes.
     pub size: u64,
@@ -102,7 +103,7 @@ fn entry(call: &Call<'_>, row: &Json) -> Result<Option<TreeEntry>> {
         return Ok(None);
     }
     let path = text(call, row, "path")?;
-    safe_path::check(&path)?;
+    safe_path::check_listed(&path)?;
     let wrong = || call.protocol(format!("the listing has no size and hash of `{path}`"));
     let blob_id = row.get("oid").and_then(Json::as_str);
     let digest = match row.get("lfs") {

@@ -1,5 +1,6 @@
 //! A folder that becomes one commit.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use super::Hub;
@@ -7,7 +8,9 @@ use super::commit::Plan;
 use super::local::{self, LocalFile};
 use super::preupload::UploadMode;
 use super::repository::check_revision;
+use super::tree::TreeEntry;
 use crate::error::{Error, ErrorKind, Result};
+use crate::folder_writer::is_weights;
 use crate::options::PushOptions;
 use crate::patterns;
 use crate::progress::{Direction, Event};
@@ -36,6 +39,9 @@ pub struct Upload {
     pub uploaded: Vec<String>,
     /// The files that were deleted.
     pub deleted: Vec<String>,
+    /// The files of the folder that were left out since they are locks or temporaries, or git's or a
+    /// cache's own; patterns do not count.
+    pub left_out: Vec<String>,
 }
 
 impl Upload {
@@ -72,14 +78,16 @@ impl Hub {
         if hub.client.token.is_none() {
             return Err(Error::from(ErrorKind::TokenMissing));
         }
-        let files = local::files(
+        let local::Files { files, left_out } = local::files(
             folder.as_ref(),
-            options.path_in_repo.as_deref(),
+            within(options),
             options.allow_patterns.as_deref(),
             &options.ignore_patterns,
         )?;
         let repo = hub.create_repo(repo, options.private)?;
-        hub.upload_files(&files, &repo, branch, options)
+        let mut upload = hub.upload_files(&files, &repo, branch, options)?;
+        upload.left_out = left_out;
+        Ok(upload)
     }
 
     fn upload_files(
@@ -111,25 +119,7 @@ impl Hub {
                 .collect()
         };
         let (regular, large) = (of_mode(UploadMode::Regular), of_mode(UploadMode::Lfs));
-        let within = options
-            .path_in_repo
-            .as_deref()
-            .map(|path| path.trim_matches('/'));
-        let deleted: Vec<&str> = tree
-            .iter()
-            .map(|entry| entry.path.as_str())
-            .filter(|path| {
-                let inner = match within {
-                    None | Some("") => Some(*path),
-                    Some(within) => path
-                        .strip_prefix(within)
-                        .and_then(|rest| rest.strip_prefix('/')),
-                };
-                inner.is_some_and(|inner| patterns::any(inner, &options.delete_patterns))
-                    && *path != GIT_ATTRIBUTES
-                    && !files.iter().any(|file| file.name == **path)
-            })
-            .collect();
+        let deleted = deleted(&tree, files, options);
         let mut uploaded: Vec<String> = regular
             .iter()
             .chain(&large)
@@ -144,9 +134,9 @@ impl Hub {
             changed: false,
             uploaded,
             deleted: deleted.iter().map(|name| (*name).to_owned()).collect(),
+            left_out: Vec::new(),
         };
         if upload.uploaded.is_empty() && upload.deleted.is_empty() {
-            self.client.note("nothing has changed; no commit was made");
             return Ok(upload);
         }
         self.client.tell(&Event::Planned {
@@ -180,4 +170,38 @@ impl Hub {
         upload.pull_request_url = made.pull_request_url;
         Ok(upload)
     }
+}
+
+/// The folder of the repository that the files come into; none for its root.
+fn within(options: &PushOptions) -> Option<&str> {
+    let path = options.path_in_repo.as_deref()?.trim_matches('/');
+    let path = path.strip_prefix("./").unwrap_or(path);
+    Some(path).filter(|path| !matches!(*path, "" | "."))
+}
+
+/// The files of the repository that the commit deletes.
+fn deleted<'a>(tree: &'a [TreeEntry], files: &[LocalFile], options: &PushOptions) -> Vec<&'a str> {
+    let within = within(options);
+    let inner = |path: &'a str| match within {
+        None => Some(path),
+        Some(within) => path.strip_prefix(within)?.strip_prefix('/'),
+    };
+    let brought: HashSet<&str> = files.iter().map(|file| file.name.as_str()).collect();
+    let brings_weights = files.iter().any(|file| {
+        let name = match within {
+            None => Some(file.name.as_str()),
+            Some(within) => file.name.strip_prefix(within),
+        };
+        name.is_some_and(|name| is_weights(name.trim_start_matches('/')))
+    });
+    let is_replaced = |inner: &str| options.replace_weights && brings_weights && is_weights(inner);
+    let paths = tree.iter().map(|entry| entry.path.as_str());
+    paths
+        .filter(|path| {
+            let is_meant = inner(path).is_some_and(|inner| {
+                patterns::any(inner, &options.delete_patterns) || is_replaced(inner)
+            });
+            is_meant && *path != GIT_ATTRIBUTES && !brought.contains(path)
+        })
+        .collect()
 }

@@ -144,6 +144,9 @@ fn told(error: &ureq::Error) -> TransportError {
         }
         ureq::Error::Rustls(error) => insecure(error),
         ureq::Error::Tls(what) => insecure(what),
+        ureq::Error::ConnectProxyFailed(what) => {
+            TransportError::Impossible(format!("the proxy refuses the connection: {what}"))
+        }
         ureq::Error::BadUri(_) | ureq::Error::Http(_) | ureq::Error::InvalidProxyUrl => {
             TransportError::Impossible(
                 "the request has an unusable URL, header or proxy".to_owned(),

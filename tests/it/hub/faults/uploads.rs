@@ -6,7 +6,7 @@ use nnx_net::NNModel;
 
 use super::super::desk::{Desk, REPO, fixture, repo};
 use super::Outcome::{self, Error, Recovered, Unmoved};
-use super::{check_told, name, retry_after, status};
+use super::{check_told, name, redirect, redirect_with, retry_after, status};
 
 /// Pushes under a fault: the commit is made once, or not at all.
 #[track_caller]
@@ -97,6 +97,21 @@ fn uploads() {
         commit(Action::Drop),
         true,
         Error("network"),
+    );
+    check_push(
+        "commit redirected to another server",
+        commit(redirect_with(
+            307,
+            "http://127.0.0.1:9/api/models/alice/model/commit/main",
+        )),
+        false,
+        Error("protocol"),
+    );
+    check_push(
+        "commit redirected as one asks for a page",
+        commit(redirect("/api/models/alice/model/commit/main")),
+        false,
+        Error("protocol"),
     );
     check_push("upload dropped", upload(Action::Drop), false, Recovered);
     check_push("upload answered 500", upload(status(500)), false, Recovered);

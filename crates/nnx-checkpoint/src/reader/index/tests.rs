@@ -40,9 +40,10 @@ fn refused(json: &str, expected: &str) {
 #[test]
 fn an_index_keeps_its_order_and_names_nothing_twice() {
     let json = r#"{"metadata": {"total_size": 3}, "weight_map": {"b": "2", "a": "1"}, "x": [1]}"#;
-    let weights = parse(json.as_bytes(), &Limits::default()).unwrap();
+    let index = parse(json.as_bytes(), &Limits::default()).unwrap();
+    assert!(index.metadata.is_empty());
     assert_eq!(
-        weights.into_iter().collect::<Vec<_>>(),
+        index.weights.into_iter().collect::<Vec<_>>(),
         [
             ("b".to_owned(), "2".to_owned()),
             ("a".to_owned(), "1".to_owned()),
@@ -62,4 +63,18 @@ fn an_index_keeps_its_order_and_names_nothing_twice() {
     let small = Limits::default().max_header_bytes(10);
     let error = parse(br#"{"weight_map": {}}"#, &small).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Limit { .. }), "{error}");
+}
+
+#[test]
+fn metadata_are_texts_or_passed_over() {
+    let texts = |metadata: &str| {
+        let json = format!(r#"{{"metadata": {metadata}, "weight_map": {{}}}}"#);
+        let index = parse(json.as_bytes(), &Limits::default()).unwrap();
+        index.metadata.into_iter().collect::<Vec<_>>()
+    };
+    let tied = texts(r#"{"total_size": 3, "a.b": "c.d", "x": {"y": [1, null]}, "z": true}"#);
+    assert_eq!(tied, [("a.b".to_owned(), "c.d".to_owned())]);
+    for other in ["[1]", "null", "3", "\"a\"", "{}"] {
+        assert_eq!(texts(other), []);
+    }
 }

@@ -1,0 +1,93 @@
+//! Copies of what the cache has, in folders of one's own.
+
+use std::fs;
+use std::path::Path;
+
+use nnx_hub::{ErrorKind, copy_files};
+
+fn put(folder: &Path, files: &[(&str, &str)]) {
+    for (name, text) in files {
+        let path = folder.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap();
+    let mut names: Vec<_> = entries
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn weights_of_an_earlier_copy_go() {
+    let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let of = [
+        ("model-00001-of-00001.safetensors", "new"),
+        ("model.safetensors.index.json", "new"),
+        ("config.json", "new"),
+    ];
+    put(from.path(), &of);
+    put(
+        to.path(),
+        &[
+            ("model.safetensors", "old"),
+            ("model-00001-of-00002.safetensors", "old"),
+            ("config.json", "old"),
+            ("mine.txt", "mine"),
+        ],
+    );
+    // Without weights among them, the others stay.
+    copy_files(from.path(), &["config.json"], to.path()).unwrap();
+    assert_eq!(names(to.path()).len(), 4);
+    copy_files(from.path(), &of.map(|(name, _)| name), to.path()).unwrap();
+    let mut expected = of.map(|(name, _)| name).to_vec();
+    expected.push("mine.txt");
+    expected.sort();
+    assert_eq!(names(to.path()), expected);
+    for (name, text) in of {
+        assert_eq!(fs::read_to_string(to.path().join(name)).unwrap(), text);
+    }
+}
+
+#[test]
+fn a_copy_that_fails_leaves_the_folder_as_it_was() {
+    let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    put(from.path(), &[("config.json", "new")]);
+    put(
+        to.path(),
+        &[("config.json", "old"), ("model.safetensors", "old")],
+    );
+    let wanted = ["config.json", "model.safetensors"];
+    let error = copy_files(from.path(), &wanted, to.path()).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Io { .. }), "{error}");
+    assert_eq!(names(to.path()), wanted);
+    let config = fs::read_to_string(to.path().join("config.json")).unwrap();
+    assert_eq!(config, "old");
+}
+
+#[cfg(unix)]
+#[test]
+fn links_are_replaced_or_refused() {
+    let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let elsewhere = tempfile::tempdir().unwrap();
+    put(from.path(), &[("a.txt", "new"), ("sub/b.txt", "new")]);
+    put(elsewhere.path(), &[("a.txt", "old")]);
+    let link = |target: &Path, at: &str| std::os::unix::fs::symlink(target, to.path().join(at));
+    link(&elsewhere.path().join("a.txt"), "a.txt").unwrap();
+    copy_files(from.path(), &["a.txt"], to.path()).unwrap();
+    let there = fs::read_to_string(elsewhere.path().join("a.txt")).unwrap();
+    assert_eq!(there, "old");
+    link(elsewhere.path(), "sub").unwrap();
+    for name in ["sub/b.txt", "../b.txt"] {
+        let error = copy_files(from.path(), &[name], to.path()).unwrap_err();
+        assert!(
+            matches!(error.kind(), ErrorKind::UnsafePath { .. }),
+            "{error}"
+        );
+    }
+    assert_eq!(names(elsewhere.path()), ["a.txt"]);
+}
