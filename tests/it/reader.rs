@@ -224,3 +224,31 @@ fn damaged_files_of_every_kind_return() {
     assert!(opened > 100 && opened < judged, "{opened} of {judged}");
     println!("{judged} damaged files judged, {opened} of them opened");
 }
+
+/// `save_torch_model` leaves one name of tied weights out of the shards and notes it in the index.
+#[test]
+fn tied_weights_of_shards_have_both_of_their_names() {
+    let folder = fixtures_dir().join("tied-shards");
+    let expected = Json::read(&folder.join("expected.json"));
+    let reader = CheckpointReader::open(&folder).unwrap();
+    assert_eq!(reader.tensors().len(), expected.state().len());
+    for name in expected.state().keys() {
+        let tensor = reader.tensor(name).unwrap();
+        let of = expected.get(name);
+        assert_eq!(
+            nnx_tests::sha256(&tensor.to_bytes().unwrap()),
+            of.get("sha256").text()
+        );
+        assert_eq!(tensor.shape().len(), of.get("shape").items().len());
+    }
+    // Converted, they are one file with both.
+    let target = tempfile::tempdir().unwrap();
+    let path = target.path().join("all.safetensors");
+    let index = folder.join("model.safetensors.index.json");
+    nnx_checkpoint::convert(index, &path, &Default::default()).unwrap();
+    let back = CheckpointReader::open(&path).unwrap();
+    for entry in reader.tensors() {
+        let same = reader.tensor(entry.name()).unwrap().to_bytes().unwrap();
+        assert_eq!(back.tensor(entry.name()).unwrap().to_bytes().unwrap(), same);
+    }
+}
