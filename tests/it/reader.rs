@@ -248,7 +248,8 @@ fn tied_weights_of_shards_have_both_of_their_names() {
     nnx_checkpoint::convert(index, &path, &Default::default()).unwrap();
     let back = CheckpointReader::open(&path).unwrap();
     for entry in reader.tensors() {
-        let same = reader.tensor(entry.name()).unwrap().to_bytes().unwrap();
-        assert_eq!(back.tensor(entry.name()).unwrap().to_bytes().unwrap(), same);
+        let (one, other) = (reader.tensor(entry.name()), back.tensor(entry.name()));
+        let (one, other) = (one.unwrap(), other.unwrap());
+        assert_eq!(one.to_bytes().unwrap(), other.to_bytes().unwrap());
     }
 }
