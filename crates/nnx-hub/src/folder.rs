@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use nnx_checkpoint::{CheckpointReader, StateDict};
+use nnx_checkpoint::{CheckpointReader, StateDict, shards_of};
 use nnx_params::{State, python_text};
 use serde::de::DeserializeOwned;
 
@@ -152,6 +152,7 @@ impl Folder {
             .iter()
             .map(|name| self.path.join(name))
             .find(|path| path.is_file())
+            .map(of_index)
             .ok_or_else(|| {
                 Error::from(ErrorKind::MissingFile {
                     folder: self.path.clone(),
@@ -237,6 +238,17 @@ impl Folder {
     #[cfg(feature = "candle")]
     pub fn tensors(&self, device: &candle_core::Device) -> Result<Tensors> {
         candle_tensors(&self.state_dict()?, device)
+    }
+}
+
+/// The index of the weights, if the file is one of its shards, or that cannot be told;
+/// else the file.
+fn of_index(weights: PathBuf) -> PathBuf {
+    let index = weights.with_file_name(INDEX);
+    let is_shard = || shards_of(&index).map_or(true, |shards| shards.contains(&weights));
+    match index.is_file() && is_shard() {
+        true => index,
+        false => weights,
     }
 }
 

@@ -16,7 +16,7 @@ use crate::{Limits, Source};
 
 /// The names by which weights are found in a folder, as the libraries of the Hugging Face family
 /// write them, in the order in which they are looked for. The file of one piece comes before an
-/// index, as in `transformers` and in the mixin of `huggingface_hub`.
+/// index, as in `transformers` and in the mixin of `huggingface_hub`, unless it is a shard of it.
 const STANDARD_NAMES: &[&str] = &[
     "model.safetensors",
     "model.safetensors.index.json",
@@ -38,20 +38,40 @@ const SHOWN_NAMES: usize = 5;
 /// # Errors
 /// When there is no file of a standard name.
 pub(super) fn weights(folder: &Path) -> Result<PathBuf> {
-    STANDARD_NAMES
-        .iter()
-        .map(|name| folder.join(name))
-        .find(|path| path.is_file())
-        .ok_or_else(mistaken::folder)
+    let mut paths = STANDARD_NAMES.iter().map(|name| folder.join(name));
+    let found = paths.find(|path| path.is_file());
+    found.map(of_index).ok_or_else(mistaken::folder)
+}
+
+/// The index beside a file of weights, if the file is one of its shards, or that cannot be told;
+/// else the file.
+fn of_index(weights: PathBuf) -> PathBuf {
+    let index = index_of(&weights);
+    let is_shard = || shards_of(&index).map_or(true, |shards| shards.contains(&weights));
+    match index.is_file() && is_shard() {
+        true => index,
+        false => weights,
+    }
+}
+
+/// Where the index of such a file would be.
+fn index_of(weights: &Path) -> PathBuf {
+    let mut name = weights.file_name().unwrap_or_default().to_owned();
+    name.push(".index.json");
+    weights.with_file_name(name)
 }
 
 /// Says that there is an index of the same weights beside a file of one piece. One of them may be of
 /// an earlier save.
 pub(super) fn passed_over(weights: &Path) -> Option<String> {
-    let name = weights.file_name()?.to_str()?;
-    let index = format!("{name}.index.json");
-    weights.with_file_name(&index).is_file().then(|| {
-        format!("the folder has the shards of `{index}` as well, which are not read: `{name}` comes first")
+    let index = index_of(weights);
+    index.is_file().then(|| {
+        let name = |path: &Path| path.file_name().unwrap_or_default().display().to_string();
+        format!(
+            "the folder has the shards of `{}` as well, which are not read: `{}` comes first",
+            name(&index),
+            name(weights)
+        )
     })
 }
 
