@@ -88,15 +88,22 @@ impl RunFolder {
 pub(crate) fn read_bounded(path: &Path, what: &'static str, most: u64) -> Result<Option<Vec<u8>>> {
     use std::io::Read;
 
-    let file = match fs::File::open(path) {
-        Ok(file) => file,
+    let located = |error: std::io::Error| Error::from(error).in_path(path);
+    match fs::metadata(path) {
+        Ok(about) if about.is_file() => {}
+        // What is no file, such as a pipe, would never end.
+        Ok(_) => {
+            let what = "expected a file, found something else";
+            return Err(Error::malformed(what).in_path(path));
+        }
         Err(error) if is_absence(&error) => return Ok(None),
-        Err(error) => return Err(Error::from(error).in_path(path)),
-    };
+        Err(error) => return Err(located(error)),
+    }
+    let file = fs::File::open(path).map_err(located)?;
     let mut bytes = Vec::new();
     file.take(most.saturating_add(1))
         .read_to_end(&mut bytes)
-        .map_err(|error| Error::from(error).in_path(path))?;
+        .map_err(located)?;
     if bytes.len() as u64 > most {
         return Err(Error::limit(what, most).in_path(path));
     }

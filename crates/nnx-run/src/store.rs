@@ -101,6 +101,25 @@ impl CheckpointStore {
         Ok(tags)
     }
 
+    /// The names of files in the folder that end as checkpoints do and are none: their names are no
+    /// tags, and no training states.
+    ///
+    /// # Errors
+    /// When the folder cannot be read.
+    pub fn other_files(&self) -> Result<Vec<String>> {
+        let mut names = names(&self.folder.checkpoints())?;
+        names.retain(|name| {
+            let is_hidden = name.starts_with('.');
+            let is_state = name.contains(".pt.opt.");
+            name.ends_with(".pt")
+                && !is_hidden
+                && !is_state
+                && CheckpointTag::of_file(name).is_none()
+        });
+        names.sort_unstable();
+        Ok(names)
+    }
+
     /// The files of a checkpoint that are there, each with the sha-256 digest of its bytes as they
     /// are: the checkpoint and its training states.
     ///
@@ -167,7 +186,6 @@ fn state_files(checkpoint: &Path) -> Result<Vec<PathBuf>> {
         .iter()
         .filter(is_state)
         .map(|name| folder.join(name))
-        .filter(|path| path.is_file())
         .collect())
 }
 

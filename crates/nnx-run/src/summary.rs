@@ -80,6 +80,12 @@ fn last_change(folder: &RunFolder) -> Option<SystemTime> {
     let modified = |path: &Path| fs::metadata(path).and_then(|metadata| metadata.modified());
     let checkpoints = fs::read_dir(folder.checkpoints());
     let checkpoints = checkpoints.into_iter().flatten().flatten();
+    // Whoever only looks takes the locks.
+    let checkpoints = checkpoints.filter(|entry| {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        !name.starts_with('.') && !name.ends_with(".lock")
+    });
     let files = [folder.run_yaml(), folder.idps_csv(), folder.journal()];
     files
         .into_iter()

@@ -7,11 +7,13 @@ use nnx_params::Checkpoints;
 
 use crate::error::{Error, ErrorKind, Result, shown};
 
-/// The most bytes of a tag: with what NNx appends a file's name stays below 255 bytes.
-const MAX_BYTES: usize = 150;
+/// The most bytes of a tag: with what comes before and behind it in the name of a temporary file of
+/// a training state, the name stays within 255 bytes.
+const MAX_BYTES: usize = 200;
 
-/// What no tag may contain: the file would be taken for the training state of another one.
-const STATE_MARK: &str = ".pt.opt";
+/// What no file of a checkpoint may have in its name: it would be taken for the training state of
+/// another one.
+const STATE_MARK: &str = ".pt.opt.";
 
 /// The name of a checkpoint within its run: `last`, `best`, one of the phases, or the tag of a
 /// callback and its epoch (`every_e3`).
@@ -34,8 +36,8 @@ impl CheckpointTag {
     /// A tag of ASCII letters, digits, `.`, `_` and `-` that starts with a letter or digit.
     ///
     /// # Errors
-    /// For any other text, one of more than 150 bytes, and one that contains `.pt.opt`, which marks
-    /// the files of training states.
+    /// For any other text, one of more than 200 bytes, and one whose file would have `.pt.opt.` in its
+    /// name, which marks the files of training states.
     pub fn new(tag: &str) -> Result<Self> {
         let is_slug = tag.starts_with(|c: char| c.is_ascii_alphanumeric())
             && tag

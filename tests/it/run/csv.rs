@@ -91,8 +91,15 @@ fn what_is_no_history_is_refused() {
         "expected 5 cells in row 0",
     );
     check_fails(
-        &format!("{header}0,fast,2,3,4\n"),
-        "row 0 of the history is not valid",
+        &format!("{header}0,0.1,2,3,4\n1,fast,2,3,4\n2,0.1,2,3,4\n"),
+        "a number in the column `lr` of the history, found `fast` in row 1",
+    );
+    check_fails(
+        &format!(
+            "{}\n0,1,2,3,4,oops\n",
+            header.trim_end().to_owned() + ",val_edp.loss"
+        ),
+        "the column `val_edp.loss` of the history, found `oops` in row 0",
     );
     let broken = [header.as_bytes(), b"0,1,2,3,\xff\n"].concat();
     assert!(from_csv(&broken).unwrap_err().to_string().contains("UTF-8"));

@@ -275,7 +275,7 @@ fn ids_and_tags_cannot_lead_elsewhere() {
         assert!(NNRun::load(id, root.path()).is_err(), "{id}");
         assert!(CheckpointStore::new(id, root.path()).is_err(), "{id}");
     }
-    let long = "x".repeat(151);
+    let long = "x".repeat(201);
     for tag in [
         "",
         ".",
@@ -291,9 +291,37 @@ fn ids_and_tags_cannot_lead_elsewhere() {
         let error = CheckpointTag::new(tag).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Tag { .. }), "{tag}");
     }
-    for tag in ["last", "every_e3", "a.b-c", "0"] {
+    for tag in ["last", "every_e3", "a.b-c", "0", "x.pt.opt_e1"] {
         assert_eq!(CheckpointTag::new(tag).unwrap().as_str(), tag);
     }
+}
+
+/// The longest tag is one with which every file of a save has a name that file systems take.
+#[test]
+fn the_longest_tag_can_be_saved() {
+    let root = tempfile::tempdir().unwrap();
+    let store = CheckpointStore::new("x", root.path()).unwrap();
+    let tag = CheckpointTag::new(&"x".repeat(200)).unwrap();
+    store
+        .save(
+            &tag,
+            &super::support::checkpoint(1),
+            Some(&super::support::training_state(1)),
+        )
+        .unwrap();
+    assert!(store.verify(&tag).unwrap().is_some());
+    assert_eq!(store.tags().unwrap(), [tag]);
+    // Names that no tag has are told of.
+    let folder = root.path().join("runs/x/checkpoints");
+    for name in [format!("{}.pt", "y".repeat(201)), "a b.pt".to_owned()] {
+        fs::write(folder.join(name), "").unwrap();
+    }
+    fs::write(folder.join(".hidden.pt"), "").unwrap();
+    let others = store.other_files().unwrap();
+    assert_eq!(
+        others,
+        ["a b.pt".to_owned(), format!("{}.pt", "y".repeat(201))]
+    );
 }
 
 #[test]
@@ -370,7 +398,16 @@ fn a_summary_says_what_a_list_shows() {
     let error = best.get("idp_state").get("val_edp").get("error").float();
     let found = summary.best.unwrap();
     assert_eq!((found.name.as_str(), found.value), ("val_edp.error", error));
-    assert!(summary.last_change.is_some());
+    let changed = summary.last_change.unwrap();
+    // Whoever looks takes the locks; that changes nothing.
+    let store = CheckpointStore::new(id.text(), root.path()).unwrap();
+    let last = store.path(&Checkpoints::Last.into());
+    let lock = fs::File::create(last.with_file_name("last.pt.lock")).unwrap();
+    lock.set_modified(changed + std::time::Duration::from_secs(99))
+        .unwrap();
+    let run = NNRun::load(id.text(), root.path()).unwrap();
+    let again = RunSummary::of(&run, id.text(), root.path()).unwrap();
+    assert_eq!(again.last_change, Some(changed));
 
     let epochs = NNRun::load(id.text(), root.path()).unwrap().epochs();
     assert_eq!(epochs.len(), 8);

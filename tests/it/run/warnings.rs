@@ -212,3 +212,67 @@ fn folder_of(run: &NNRun, root: &TempDir) -> String {
         .display()
         .to_string()
 }
+
+/// The history is written before the checkpoint `last`, so that a training that was stopped in its
+/// first epoch has the one without the other.
+#[test]
+fn a_first_epoch_that_was_not_finished_is_sound() {
+    for (epochs, others, is_sound) in [
+        (&[0, 0, 0][..], false, true),
+        (&[7][..], false, true),
+        // Each of these was written after a checkpoint `last`, which is lost.
+        (&[0, 1][..], false, false),
+        (&[0][..], true, false),
+    ] {
+        let root = tempfile::tempdir().unwrap();
+        let run = run("a").with_idps(epochs.iter().map(|epoch| idp(*epoch, 0.5)));
+        let lease = run.reserve(root.path(), false).unwrap();
+        run.save_history(root.path()).unwrap();
+        if others {
+            let store = run.store(root.path()).unwrap();
+            let best = nnx_params::Checkpoints::Best.into();
+            let checkpoint = super::support::checkpoint(0);
+            store.save(&best, &checkpoint, None).unwrap();
+        }
+        drop(lease);
+        let verified = NNRun::verify(run.id(), root.path());
+        assert_eq!(verified.is_ok(), is_sound, "{epochs:?} {verified:?}");
+        let loaded = NNRun::load(run.id(), root.path()).unwrap();
+        assert_eq!(messages(&loaded).len(), 1, "it is told of either way");
+    }
+}
+
+/// A pipe in the place of a file would be waited for without end.
+#[cfg(unix)]
+#[test]
+fn what_is_no_file_is_not_waited_for() {
+    for name in [
+        "run.yaml",
+        "metadata.yaml",
+        "idps.csv",
+        "checkpoints/last.pt.manifest.json",
+        "checkpoints/last.pt.opt.pt",
+    ] {
+        let root = copy_of("0.4.1");
+        let id = read("0.4.1", "expected.json").get("run_id");
+        let path = root.path().join("runs").join(id.text()).join(name);
+        fs::remove_file(&path).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(&path).status();
+        if !made.is_ok_and(|status| status.success()) {
+            fs::create_dir(&path).unwrap();
+        }
+        let store = nnx_run::CheckpointStore::new(id.text(), root.path()).unwrap();
+        let last = nnx_params::Checkpoints::Last.into();
+        let states = store.training_state_files(&last).unwrap_or_default();
+        let is_told = match NNRun::load(id.text(), root.path()) {
+            Err(_) => true,
+            Ok(run) => {
+                run.warnings().count() > 0
+                    || store.resume_point(&last).is_err()
+                    || states.iter().any(|state| state.error.is_some())
+            }
+        };
+        // Without `run.yaml` there is no run.
+        assert!(is_told || name == "run.yaml", "{name}");
+    }
+}

@@ -17,23 +17,34 @@ use crate::json;
 use crate::outcome::{FAILED, FINE, FOUND, Outcome};
 use crate::terminal::Page;
 
-/// What was found of one part of a run; the highest counts.
+/// What was found of one part of a run; the highest counts: what is wrong is so, whatever else could
+/// not be looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Verdict {
     Sound,
-    Wrong,
     Unjudged,
+    Wrong,
 }
 
 #[derive(Debug, Serialize)]
 struct Verification {
     folder: String,
     verdict: Verdict,
-    /// The configuration and the history.
-    run: Part,
+    run: Run,
     metadata: Metadata,
     checkpoints: Vec<Checked>,
+    /// Files that end as checkpoints do, under names that no checkpoint has: they were not read.
+    other_files: Vec<String>,
+}
+
+/// The configuration and the history.
+#[derive(Debug, Serialize)]
+struct Run {
+    #[serde(flatten)]
+    part: Part,
+    /// What is not wrong and would else go unseen, such as records of an epoch that was not finished.
+    warnings: Vec<Failure>,
 }
 
 /// The metadata, which no run needs.
@@ -55,7 +66,7 @@ struct Part {
 pub(super) fn run(arguments: &One) -> Result<Outcome, Failure> {
     let root = &arguments.place.root;
     let folder = found::folder(&arguments.id, root)?;
-    let run = Part::of(configuration(&folder, root));
+    let run = configuration(&folder, root);
     let store = CheckpointStore::new(&folder, root)?;
     let mut tags: BTreeSet<CheckpointTag> = store.tags()?.into_iter().collect();
     tags.extend(store.manifest_tags()?);
@@ -64,13 +75,14 @@ pub(super) fn run(arguments: &One) -> Result<Outcome, Failure> {
     let checkpoints: Vec<Checked> = checkpoints.collect();
     let metadata = metadata(&folder, root);
     let verdicts = checkpoints.iter().map(|checked| checked.part.verdict);
-    let verdict = verdicts.fold(run.verdict.max(metadata.part.verdict), Ord::max);
+    let verdict = verdicts.fold(run.part.verdict.max(metadata.part.verdict), Ord::max);
     let verification = Verification {
         folder,
         verdict,
         run,
         metadata,
         checkpoints,
+        other_files: store.other_files()?,
     };
     let text = match arguments.place.json {
         true => json::object(&verification),
@@ -85,8 +97,19 @@ pub(super) fn run(arguments: &One) -> Result<Outcome, Failure> {
 }
 
 /// Reads configuration and history, and computes the id.
-fn configuration(folder: &str, root: &Path) -> Result<(), (Verdict, Failure)> {
-    let run = NNRun::verify(folder, root).map_err(judged)?;
+fn configuration(folder: &str, root: &Path) -> Run {
+    let run = NNRun::verify(folder, root).map_err(judged);
+    let warnings = run.as_ref().map(|run| {
+        let of_history = run.warnings().filter(|warning| warning.is_of_history());
+        of_history.map(Failure::from).collect()
+    });
+    Run {
+        warnings: warnings.unwrap_or_default(),
+        part: Part::of(run.and_then(|run| check_id(&run, folder))),
+    }
+}
+
+fn check_id(run: &NNRun, folder: &str) -> Result<(), (Verdict, Failure)> {
     if run.id() == folder {
         return Ok(());
     }

@@ -39,17 +39,23 @@ fn is_passing(name: &str) -> bool {
     let Some(hidden) = name.strip_prefix('.') else {
         return false;
     };
-    let random =
-        |text: &str, count: usize, of: fn(u8) -> bool| text.len() == count && text.bytes().all(of);
-    match hidden.strip_suffix(".tmp") {
-        // `.last.pt.Ab12cd.tmp`, as this workspace names what it is about to put into a place.
-        Some(hidden) => hidden
+    let is_random = |text: &str, count: usize| {
+        text.len() == count
+            && text
+                .bytes()
+                .all(|it| it.is_ascii_alphanumeric() || it == b'_')
+    };
+    let made = [".nnx-tmp", ".tmp"]
+        .iter()
+        .find_map(|suffix| hidden.strip_suffix(suffix));
+    match made {
+        // `.model.safetensors.Ab12cd.nnx-tmp`, `.save_pretrained.Ab12cd.tmp`.
+        Some(made) => made
             .rsplit_once('.')
-            .is_some_and(|(_, tail)| random(tail, 6, |byte| byte.is_ascii_alphanumeric())),
-        // `.last.pt.k3x9_0qz`, as Python's `tempfile` does.
+            .is_some_and(|(_, tail)| is_random(tail, 6)),
+        // `.last.pt.k3x9_0qz`, as NNx names what it is about to put into a run, here and in Python.
         None => hidden.rsplit_once('.').is_some_and(|(target, tail)| {
-            let of = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
-            random(tail, 8, of) && REPLACED.iter().any(|end| target.ends_with(end))
+            is_random(tail, 8) && REPLACED.iter().any(|end| target.ends_with(end))
         }),
     }
 }
@@ -190,7 +196,8 @@ mod tests {
             ".leases/x",
             ".run.lock",
             ".save_pretrained.ab12Cd.tmp/config.json",
-            "checkpoints/.last.pt.Ab12cd.tmp",
+            "checkpoints/.last.pt.Ab12Cd34",
+            "checkpoints/.last.pt.Ab12cd.nnx-tmp",
             "checkpoints/.last.pt.k3x9_0qz",
             "checkpoints/last.pt.lock",
             "history/.chunk-00000001.jsonl.k3x9_0qz",

@@ -40,6 +40,11 @@ impl Column {
         self.bools = self.bools && bool(cell).is_some();
     }
 
+    /// Whether its cells are texts, since one of them is nothing else.
+    pub(super) fn is_text(&self) -> bool {
+        !(self.ints || self.floats || self.bools)
+    }
+
     /// The value of a cell in a column of so many rows; none where it is missing.
     ///
     /// A column of integers with gaps is one of floats.
@@ -57,6 +62,11 @@ impl Column {
             Some(Value::Str(cell.to_owned()))
         }
     }
+}
+
+/// Whether a cell is no number, and not missing.
+pub(super) fn is_text(cell: &str) -> bool {
+    !is_missing(cell) && float(cell).is_none()
 }
 
 fn is_missing(cell: &str) -> bool {

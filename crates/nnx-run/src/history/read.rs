@@ -2,7 +2,7 @@
 
 use nnx_params::{NNIterationDataPoint, State, Value};
 
-use super::cell::Column;
+use super::cell::{self, Column};
 use crate::error::{Error, Result, shown};
 use crate::limits::{MAX_HISTORY_BYTES, MAX_HISTORY_RECORDS};
 
@@ -64,11 +64,36 @@ pub fn from_csv(bytes: &[u8]) -> Result<Vec<NNIterationDataPoint>> {
         let cells = names.iter().zip(&columns).zip(row.iter());
         let cells = cells.map(|((name, column), cell)| (name, column.value(cell, rows)));
         records.push(record(cells).map_err(|error| {
-            Error::malformed(format!("row {index} of the history is not valid: {error}"))
+            // A text makes texts of its whole column, so that the first row is the one that fails.
+            let stray = stray_text(bytes, &names, &columns);
+            stray.unwrap_or_else(|| {
+                Error::malformed(format!("row {index} of the history is not valid: {error}"))
+            })
         })?);
         Ok(())
     })?;
     Ok(records)
+}
+
+/// The error of the first cell that is a text in a column of numbers.
+fn stray_text(bytes: &[u8], names: &[Name], columns: &[Column]) -> Option<Error> {
+    let is_wrong = |(name, column): &(&Name, &Column)| name.is_number() && column.is_text();
+    let place = names.iter().zip(columns).position(|pair| is_wrong(&pair))?;
+    let title = reader(bytes).headers().ok()?.get(place)?.to_owned();
+    let mut found = None;
+    each_row(bytes, |index, row| {
+        let cell = row.get(place).unwrap_or_default();
+        if found.is_none() && cell::is_text(cell) {
+            found = Some(Error::malformed(format!(
+                "expected a number in the column `{}` of the history, found `{}` in row {index}",
+                shown(&title),
+                shown(cell)
+            )));
+        }
+        Ok(())
+    })
+    .ok()?;
+    found
 }
 
 /// What a column holds.
@@ -89,6 +114,15 @@ enum Name {
 }
 
 impl Name {
+    /// Whether all that it may hold is numbers.
+    fn is_number(&self) -> bool {
+        match self {
+            Self::Required(_) | Self::UpdateCount => true,
+            Self::Scalar(_, name) => !matches!(*name, "kind" | "status"),
+            _ => false,
+        }
+    }
+
     fn of(name: &str) -> Self {
         if name.is_empty() || RECORDS.contains(&name) || name == "selection" {
             return Self::Nothing;

@@ -63,7 +63,8 @@ impl NNRun {
 
     /// Reads a run as [`load`](Self::load) does and checks that nothing of its history is lost: each
     /// record is of an epoch, counted from 0, and where the checkpoint `last` commits the history, it
-    /// is there and the history reaches its epoch. A journal is read as a whole, each chunk compared
+    /// is there and the history reaches its epoch. A run whose first epoch was not finished has no
+    /// such checkpoint yet, nor any other: that is sound. A journal is read as a whole, each chunk compared
     /// with its digest.
     ///
     /// The checkpoints are checked by [`CheckpointStore::verify`], the metadata by
@@ -85,10 +86,11 @@ impl NNRun {
         };
         verify::committed(committed, &folder)?;
         if committed < 0.0 {
-            let recorded = Self::read(&folder, Records::Read, None)?.idps.len();
-            return match recorded {
-                0 => Ok(run),
-                _ => Err(Error::malformed(format!(
+            let all = Self::read(&folder, Records::Read, None)?;
+            let recorded = all.record_count()?;
+            return match verify::is_before_the_first_checkpoint(&all, &folder, root)? {
+                true => Ok(run),
+                false => Err(Error::malformed(format!(
                     "the history has {recorded} records, but the checkpoint `last`, which says how \
                      many of them count, is not there"
                 ))

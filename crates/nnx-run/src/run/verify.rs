@@ -4,9 +4,11 @@ use std::path::Path;
 
 use nnx_params::{NNIterationDataPoint, Number};
 
+use super::NNRun;
 use super::warning::RunWarning;
 use crate::error::{Error, Result};
 use crate::layout::RunFolder;
+use crate::store::CheckpointStore;
 
 /// Fails when a record of the history is of no epoch, or of one before the first. The records are
 /// all that the file has.
@@ -43,4 +45,17 @@ pub(super) fn committed(epoch: f64, folder: &RunFolder) -> Result<()> {
         ))
         .in_path(&folder.path)),
     }
+}
+
+/// Whether a run is one whose training is in its first epoch, or was stopped in it: the history is
+/// written before the checkpoint `last`, and that before all other checkpoints. `run` has all records
+/// that there are.
+pub(super) fn is_before_the_first_checkpoint(
+    run: &NNRun,
+    folder: &RunFolder,
+    root: &Path,
+) -> Result<bool> {
+    let epochs = run.journal_epochs()?.unwrap_or_else(|| run.epochs());
+    let store = CheckpointStore::new(&folder.id, root)?;
+    Ok(epochs.len() <= 1 && store.tags()?.is_empty() && store.manifest_tags()?.is_empty())
 }

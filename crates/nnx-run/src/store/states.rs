@@ -82,7 +82,8 @@ impl CheckpointStore {
         self.locked(tag, || {
             let checkpoint = self.load(tag)?;
             let mut paths = state_files(&path)?;
-            paths.extend(Some(compatibility_copy(&path)).filter(|copy| copy.is_file()));
+            let copy = compatibility_copy(&path);
+            paths.extend(Some(copy).filter(|copy| copy.symlink_metadata().is_ok()));
             let own = own(&path, checkpoint.as_ref());
             if let Some((path, _)) = own.as_ref().filter(|(path, _)| !paths.contains(path)) {
                 paths.push(path.clone());

@@ -35,10 +35,7 @@ pub fn from_yaml(text: &str) -> Result<Value> {
     let mut builder = Builder::default();
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|error| {
-            Error::malformed(format!(
-                "expected YAML, found {}",
-                shown(&error.to_string())
-            ))
+            Error::malformed(format!("expected YAML: {}", shown(&error.to_string())))
         })?;
         builder.take(event, span)?;
     }

@@ -1,10 +1,12 @@
 //! The verdicts as a table.
 
+use super::super::warnings;
 use super::checkpoint::{Checked, State};
 use super::{Part, Verdict, Verification};
 use crate::escape::escaped;
 use crate::table::{Side, Table};
 use crate::terminal::{BOLD, GREEN, Page, RED, YELLOW};
+use crate::wrap::wrapped;
 
 pub(super) fn of(verification: &Verification, page: &Page) -> String {
     let mut table = Table::new(&[
@@ -17,10 +19,13 @@ pub(super) fn of(verification: &Verification, page: &Page) -> String {
         &mut table,
         page,
         "run".to_owned(),
-        &verification.run,
+        &verification.run.part,
         None,
         "configuration, id and history",
     );
+    for warning in &verification.run.warnings {
+        table.below(warnings::line(warning, page));
+    }
     let read = match verification.metadata.present {
         true => "read",
         false => "there are none, and no run needs them",
@@ -52,13 +57,22 @@ pub(super) fn of(verification: &Verification, page: &Page) -> String {
             }
         }
     }
+    let mut others = String::new();
+    if !verification.other_files.is_empty() {
+        let names = verification.other_files.join("`, `");
+        let line = format!("not read, as no checkpoint is named so: `{names}`");
+        others = format!(
+            "\n{}",
+            page.paint(YELLOW, &wrapped(&escaped(&line), 0, page))
+        );
+    }
     let style = match verification.verdict {
         Verdict::Sound => GREEN,
         Verdict::Wrong => RED,
         Verdict::Unjudged => YELLOW,
     };
     format!(
-        "{}: {}\n\n{}",
+        "{}: {}\n\n{}{others}",
         page.paint(BOLD, &escaped(&verification.folder)),
         page.paint(style, word(verification.verdict)),
         table.render(page)
