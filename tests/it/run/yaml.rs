@@ -1,6 +1,7 @@
 //! The YAML of the real library, written and read.
 
 use nnx_params::Value;
+use nnx_run::ErrorKind;
 use nnx_run::yaml::{from_yaml, to_yaml};
 use nnx_tests::{Json, fixtures_dir};
 
@@ -82,6 +83,33 @@ fn what_no_state_holds_is_refused() {
     check_fails("a: 1\n---\nb: 2\n", "a second one");
     check_fails("a: [", "expected YAML");
     check_fails("a: &x [*x]", "expected");
+}
+
+/// What PyYAML 6.0 loads and a state has no type for is not called wrong.
+#[test]
+fn what_pyyaml_holds_besides_is_unsupported() {
+    for text in [
+        "k: 2024-01-01",
+        "<<: {a: 1}",
+        "1: a",
+        "k: !!set {a, b}",
+        "k: !!binary aGk=",
+        "k: !!timestamp 2024-01-01",
+        "k: !!omap [a: 1]",
+    ] {
+        let error = from_yaml(text).unwrap_err();
+        assert!(
+            matches!(error.kind(), ErrorKind::Unsupported { .. }),
+            "{text}: {error}"
+        );
+    }
+    for text in ["[1, 2]: b", "k: !!int x", "k: !!python/tuple [1]", "a: ["] {
+        let error = from_yaml(text).unwrap_err();
+        assert!(
+            matches!(error.kind(), ErrorKind::Malformed { .. }),
+            "{text}: {error}"
+        );
+    }
 }
 
 #[test]

@@ -26,8 +26,9 @@ use crate::limits::{MAX_YAML_BYTES, MAX_YAML_DEPTH, MAX_YAML_VALUES};
 ///
 /// # Errors
 /// The text is no YAML, holds several documents, or is larger than [`crate::limits`] allow, its
-/// aliases expanded; a tag, key or type is none that a state can hold (a timestamp, a merge key, a
-/// key that is no text); an alias refers to what holds it.
+/// aliases expanded; an alias refers to what holds it.
+/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) when PyYAML reads it and a state cannot
+/// hold it: a timestamp, a set, a merge key, a key that is no text.
 pub fn from_yaml(text: &str) -> Result<Value> {
     if text.len() as u64 > MAX_YAML_BYTES {
         return Err(Error::limit("bytes of YAML", MAX_YAML_BYTES));
@@ -173,7 +174,9 @@ impl Builder {
                     state.insert(key, value);
                 }
                 (None, Value::Str(text)) => *key = Some(text),
-                (None, _) => return Err(at(span, "a text as key", "a value of another type")),
+                (None, _) => {
+                    return Err(foreign(span, "a text as key", "a value of another type"));
+                }
             },
         }
         Ok(())
@@ -184,7 +187,7 @@ impl Builder {
 fn key(text: &str, style: ScalarStyle, tag: Option<&Tag>, span: Span) -> Result<Value> {
     match scalar(text, style, tag, span)? {
         Value::Str(text) => Ok(Value::Str(text)),
-        other => Err(at(span, "a text as key", other.type_name())),
+        other => Err(foreign(span, "a text as key", other.type_name())),
     }
 }
 
@@ -203,7 +206,10 @@ fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>, span: Span) -> Resu
             ("float", Resolved::Value(Value::Float(float))) => Resolved::Value(Value::Float(float)),
             (suffix, _) => {
                 let found = format!("`{}` with the tag `!!{}`", shown(text), shown(suffix));
-                return Err(at(span, "a scalar of its tag", &found));
+                return Err(match FOREIGN_TAGS.contains(&suffix) {
+                    true => foreign(span, "a text, number, bool or null", &found),
+                    false => at(span, "a scalar of its tag", &found),
+                });
             }
         },
         Some(tag) => {
@@ -216,7 +222,7 @@ fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>, span: Span) -> Resu
         Resolved::Value(value) => Ok(value),
         Resolved::Foreign(what) => {
             let found = format!("{what}: `{}`", shown(text));
-            Err(at(span, "a text, number, bool or null", &found))
+            Err(foreign(span, "a text, number, bool or null", &found))
         }
     }
 }
@@ -227,9 +233,34 @@ fn expect_tag(tag: Option<Cow<'_, Tag>>, expected: &str, span: Span) -> Result<(
         Some(tag) if tag.is_yaml_core_schema() && tag.suffix == expected => Ok(()),
         Some(tag) => {
             let found = format!("the tag `{}{}`", shown(&tag.handle), shown(&tag.suffix));
-            Err(at(span, "plain data", &found))
+            let is_foreign =
+                tag.is_yaml_core_schema() && FOREIGN_TAGS.contains(&tag.suffix.as_str());
+            Err(match is_foreign {
+                true => foreign(span, "plain data", &found),
+                false => at(span, "plain data", &found),
+            })
         }
     }
+}
+
+/// The tags of YAML 1.1 that PyYAML knows and a state has no type for.
+const FOREIGN_TAGS: [&str; 7] = [
+    "binary",
+    "merge",
+    "omap",
+    "pairs",
+    "set",
+    "timestamp",
+    "value",
+];
+
+/// What PyYAML reads and a state cannot hold.
+#[cold]
+fn foreign(span: Span, expected: &str, found: &str) -> Error {
+    Error::unsupported(format!(
+        "expected {expected} in line {} of the YAML, found {found}",
+        span.start.line()
+    ))
 }
 
 #[cold]
