@@ -75,7 +75,9 @@ impl RepoCache {
         let io = |error| Error::io(&path, error);
         let folder = path.parent().unwrap_or(&self.root);
         fs::create_dir_all(folder).map_err(io)?;
-        let mut file = temporary(folder, ".ref.", ".tmp").map_err(io)?;
+        let blobs = self.blobs();
+        fs::create_dir_all(&blobs).map_err(io)?;
+        let mut file = temporary(&blobs, ".ref.", ".tmp").map_err(io)?;
         file.write_all(commit.as_bytes()).map_err(io)?;
         file.persist(&path).map_err(|error| io(error.error))?;
         Ok(())
@@ -127,10 +129,11 @@ impl RepoCache {
         if fs::read_link(&path).is_ok_and(|found| found == Path::new(&target)) {
             return Ok(());
         }
+        // Where nobody looks for links: whoever is stopped here leaves none in the snapshot.
         let made = tempfile::Builder::new()
             .prefix(".link.")
             .suffix(".tmp")
-            .make_in(folder, |link| self.point(&target, digest, link))
+            .make_in(self.blobs(), |link| self.point(&target, digest, link))
             .map_err(io)?;
         made.persist(&path).map_err(|error| io(error.error))?;
         Ok(())

@@ -149,7 +149,7 @@ pub enum ErrorKind {
         message: String,
     },
     /// Too many requests.
-    #[error("too many requests: the Hub asks to wait{}; try again then", wait(*retry_after))]
+    #[error("too many requests: the Hub asks to wait{}", wait(*retry_after))]
     RateLimited {
         /// How long, where the Hub said.
         retry_after: Option<Duration>,

@@ -339,10 +339,16 @@ impl Client {
                     inner: file.take(len),
                     count: 0,
                     len,
+                    is_short: false,
                     told: sent,
                     hasher: hasher.map(|hasher| locked(hasher).clone()),
                 };
-                let response = send(Body::Reader(&mut counting, len))?;
+                let response = send(Body::Reader(&mut counting, len));
+                if counting.is_short {
+                    let file = path.display().to_string();
+                    return Err(Failure::Final(ErrorKind::Changed { file }.into()));
+                }
+                let response = response?;
                 // What is refused or redirected is sent again.
                 let is_taken = (200..=299).contains(&response.status);
                 if let (true, Some(hasher), Some(sent)) = (is_taken, hasher, counting.hasher) {
@@ -396,9 +402,13 @@ pub(crate) fn json(call: &Call<'_>, mut response: Response) -> Result<Json, Fail
                 .protocol("the server answers with a web page, not with the Hub's JSON")
                 .into();
         }
+        let may_be_cut = error.is_eof();
         let error = call.protocol(format!("the reply is no JSON: {error}"));
         // A reply without a length may end anywhere.
-        Failure::Again(error, None)
+        match may_be_cut {
+            true => Failure::Again(error, None),
+            false => Failure::Final(error),
+        }
     })
 }
 
@@ -413,6 +423,8 @@ struct Counting<'a, R> {
     inner: R,
     count: u64,
     len: u64,
+    /// Whether the file ended too early.
+    is_short: bool,
     told: &'a (dyn Fn(u64) + Sync),
     hasher: Option<Hasher>,
 }
@@ -421,6 +433,7 @@ impl<R: Read> Read for Counting<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let read = self.inner.read(buffer)?;
         if read == 0 && self.count < self.len && !buffer.is_empty() {
+            self.is_short = true;
             return Err(std::io::ErrorKind::UnexpectedEof.into());
         }
         if let Some(hasher) = &mut self.hasher {

@@ -1,6 +1,7 @@
 //! A model folder that is read.
 
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use nnx_checkpoint::{CheckpointReader, StateDict, shards_of};
 use nnx_params::{State, python_text};
@@ -11,25 +12,12 @@ use crate::error::BoxError;
 use crate::error::{Error, ErrorKind, Mismatch, Misshaped, Result};
 use crate::options::LoadOptions;
 use crate::safe_path;
+use crate::weights::{INDEX, WEIGHT_FILES, WEIGHTS};
 
 /// The configuration's file.
 pub(crate) const CONFIG: &str = "config.json";
-/// The weights' file.
-pub(crate) const WEIGHTS: &str = "model.safetensors";
-/// The index of weights in several files.
-pub(crate) const INDEX: &str = "model.safetensors.index.json";
 /// The model card's file.
 pub(crate) const CARD: &str = "README.md";
-
-/// The files that hold weights, in the order in which they are looked for: the file of one piece
-/// comes before an index, as in Python, whose mixin reads no index. Those of PyTorch come last and
-/// are read by `nnx-checkpoint`, which executes nothing.
-const WEIGHT_FILES: [&str; 4] = [
-    WEIGHTS,
-    INDEX,
-    "pytorch_model.bin",
-    "pytorch_model.bin.index.json",
-];
 
 /// Bytes of `config.json` that are read; real ones have some thousand.
 const MAX_CONFIG_BYTES: u64 = 16 << 20;
@@ -163,6 +151,31 @@ impl Folder {
         Ok(CheckpointReader::open(path)?)
     }
 
+    /// What tells whether the folder was written to: which files its weights and configuration are.
+    pub(crate) fn stamp(&self) -> Vec<Option<(u64, Option<SystemTime>, u64)>> {
+        let names = WEIGHT_FILES.iter().chain([&CONFIG]);
+        names
+            .map(|name| {
+                let about = std::fs::metadata(self.path.join(name)).ok()?;
+                Some((about.len(), about.modified().ok(), number(&about)))
+            })
+            .collect()
+    }
+
+    /// Says that there are weights of one piece and shards beside them, of which one may be of an
+    /// earlier save.
+    pub(crate) fn doubt(&self) -> Option<String> {
+        let [whole, index] = [WEIGHTS, INDEX].map(|name| self.path.join(name));
+        let is_doubtful = whole.is_file() && index.is_file() && of_index(whole.clone()) == whole;
+        is_doubtful.then(|| {
+            format!(
+                "`{}` has `{WEIGHTS}`, which is read, and the shards of `{INDEX}`, which are not; \
+                 one of them may be of an earlier save",
+                self.path.display()
+            )
+        })
+    }
+
     /// The weights as a state dict, in the order of their names, as the reference has them.
     ///
     /// # Errors
@@ -260,6 +273,17 @@ fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
             "expected a file, found something else",
         )),
     }
+}
+
+/// The number by which the file system knows a file.
+#[cfg(unix)]
+fn number(about: &std::fs::Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::ino(about)
+}
+
+#[cfg(not(unix))]
+fn number(_: &std::fs::Metadata) -> u64 {
+    0
 }
 
 /// Candle's tensors by their names.

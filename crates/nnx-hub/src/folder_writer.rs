@@ -11,16 +11,17 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use indexmap::IndexMap;
-use nnx_checkpoint::{StateDict, StateValue, Tensor, safetensors, save_atomic};
+use nnx_checkpoint::{StateDict, StateValue, Tensor, safetensors, save_atomic, shards_of};
 use nnx_params::{State, Value};
 use serde::Serialize;
 
 pub use self::copy::copy_files;
-use self::staging::Staging;
+pub(crate) use self::staging::Staging;
 use crate::config_json::{config_json, from_serde, ordered_json};
 use crate::error::{BoxError, Error, Result};
-use crate::folder::{CARD, CONFIG, INDEX, WEIGHTS};
+use crate::folder::{CARD, CONFIG};
 use crate::safe_path;
+use crate::weights::{INDEX, WEIGHTS, replaced};
 
 /// Where a model puts its files. Nothing of it is in the folder before all of it is written.
 ///
@@ -202,21 +203,26 @@ impl FolderWriter {
         self.place_all()
     }
 
-    /// Puts every file in its place, weights first and the configuration last.
+    /// Puts every file in its place. What says how the files belong together comes last, and the old
+    /// one goes first where it would fit neither what is there before nor what is there after: who
+    /// loads the folder in between finds that a file is missing, never a mixture.
     ///
     /// # Errors
     /// When the operating system refuses.
     pub(crate) fn place_all(self) -> Result<()> {
-        // An index over shards of two saves would give a mixture; without it there is an error.
-        let mixes = |name: &String| is_shard(name) && self.target.join(name).exists();
-        if self.files.iter().any(mixes) {
-            remove(&self.target.join(INDEX))?;
-        }
-        let stale = self.stale_weights();
         let (last, first): (Vec<_>, Vec<_>) = self
             .files
             .iter()
-            .partition(|name| *name == INDEX || *name == CONFIG);
+            .partition(|name| name.ends_with(INDEX_END) || *name == CONFIG);
+        if !first.is_empty() {
+            for name in &last {
+                let (new, old) = (self.staged.path().join(name), self.target.join(name));
+                if !same(&new, &old) {
+                    remove(&old)?;
+                }
+            }
+        }
+        let stale = self.stale_weights();
         for name in first {
             self.place(name)?;
         }
@@ -239,30 +245,46 @@ impl FolderWriter {
 
     /// Weights of an earlier save under names that the new one does not have; they would be read in
     /// the place of the new ones.
-    fn stale_weights(&self) -> BTreeSet<String> {
-        let wrote_weights = self.has(WEIGHTS) || self.has(INDEX);
-        let Ok(entries) = fs::read_dir(&self.target) else {
-            return BTreeSet::new();
-        };
-        entries
-            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-            .filter(|name| wrote_weights && is_weights(name) && !self.has(name))
-            .collect()
+    fn stale_weights(&self) -> Vec<String> {
+        let new: BTreeSet<&str> = self.files.iter().map(String::as_str).collect();
+        let folders: BTreeSet<&str> = new
+            .iter()
+            .map(|name| &name[..name.rfind('/').map_or(0, |slash| slash + 1)])
+            .collect();
+        let mut existing = Vec::new();
+        for folder in folders {
+            let entries = fs::read_dir(self.target.join(folder));
+            let entries = entries.into_iter().flatten().flatten();
+            let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+            existing.extend(names.map(|name| format!("{folder}{name}")));
+        }
+        let shards = |index: &str| shard_names(&self.staged.path().join(index));
+        let stale = replaced(existing.iter().map(String::as_str), &new, shards);
+        stale.into_iter().map(str::to_owned).collect()
     }
 }
 
-/// Whether a file is one that [`FolderWriter::weights`] writes.
-pub(crate) fn is_weights(name: &str) -> bool {
-    name == WEIGHTS || name == INDEX || is_shard(name)
+/// What the name of an index ends with.
+const INDEX_END: &str = ".index.json";
+
+/// The names of the files that an index names; none for what is no index.
+pub(crate) fn shard_names(index: &Path) -> Option<Vec<String>> {
+    let folder = index.parent()?;
+    let paths = shards_of(index).ok()?;
+    let names = paths.iter().map(|path| {
+        let name = path.strip_prefix(folder).ok()?;
+        Some(name.to_str()?.to_owned())
+    });
+    names.collect()
 }
 
-/// Whether a file is one of several, as `huggingface_hub` names them.
-fn is_shard(name: &str) -> bool {
-    let digits = |text: &str| text.len() == 5 && text.bytes().all(|b| b.is_ascii_digit());
-    name.strip_prefix("model-")
-        .and_then(|name| name.strip_suffix(".safetensors"))
-        .and_then(|name| name.split_once("-of-"))
-        .is_some_and(|(at, count)| digits(at) && digits(count))
+/// Whether two files have the same bytes, as far as that can be told.
+fn same(one: &Path, other: &Path) -> bool {
+    let read = |path: &Path| match fs::metadata(path) {
+        Ok(about) if about.is_file() => fs::read(path).ok(),
+        _ => None,
+    };
+    read(one).is_some_and(|bytes| Some(bytes) == read(other))
 }
 
 fn remove(path: &Path) -> Result<()> {

@@ -46,6 +46,7 @@ mod settings;
 mod token;
 mod transport;
 mod url;
+mod weights;
 
 pub use card::ModelCard;
 pub use config_json::config_json;

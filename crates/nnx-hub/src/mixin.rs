@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::card::ModelCard;
 use crate::error::{BoxError, Error, Result};
 use crate::folder::Folder;
-use crate::folder_writer::FolderWriter;
+use crate::folder_writer::{FolderWriter, Staging};
 use crate::hub::{Hub, SnapshotOptions, Upload};
 use crate::options::{LoadOptions, PushOptions, SaveOptions};
 use crate::repo_id::RepoId;
@@ -134,7 +134,19 @@ pub trait ModelHubMixin: Sized {
     fn from_pretrained_with(id_or_folder: impl AsRef<Path>, options: &LoadOptions) -> Result<Self> {
         options.refuse_unknown(Self::OPTIONS)?;
         let folder = Folder::new(folder_of(id_or_folder.as_ref(), options)?);
-        Self::read_pretrained(&folder, options).map_err(Error::model)
+        for _ in 0..MAX_READS {
+            let before = folder.stamp();
+            let model = Self::read_pretrained(&folder, options);
+            // Somebody may be saving a model there, file by file.
+            if folder.stamp() == before {
+                if let Some(doubt) = folder.doubt() {
+                    options.note(&doubt);
+                }
+                return model.map_err(Error::model);
+            }
+        }
+        let busy = "the folder changed while it was read, each time; load it when nobody writes it";
+        Err(Error::io(folder.path(), std::io::Error::other(busy)))
     }
 
     /// Pushes the model to the repository, which is made if it is absent, as one commit. Weights that
@@ -154,8 +166,8 @@ pub trait ModelHubMixin: Sized {
     fn push_to_hub_with(&self, repo: &str, options: &PushOptions) -> Result<Upload> {
         let repo = RepoId::parse(repo)?;
         let hub = options.client()?;
-        let staged =
-            tempfile::tempdir().map_err(|error| Error::io(&std::env::temp_dir(), error))?;
+        let folder = std::env::temp_dir();
+        let staged = Staging::within(&folder).map_err(|error| Error::io(&folder, error))?;
         // The model is asked first: one that cannot be saved makes no repository.
         self.save_pretrained_with(staged.path(), &options.save)?;
         let mut options = options.clone().replace_weights(true);
@@ -165,6 +177,9 @@ pub trait ModelHubMixin: Sized {
         hub.upload_folder(staged.path(), &repo, &options)
     }
 }
+
+/// How often a folder is read that changes in the meantime.
+const MAX_READS: usize = 5;
 
 /// The folder to read: the one that was given, or the snapshot of a repository.
 fn folder_of(given: &Path, options: &LoadOptions) -> Result<std::path::PathBuf> {

@@ -210,10 +210,10 @@ pub struct PushOptions {
     /// Patterns of files in the repository that the commit deletes, unless it has them. Default:
     /// none.
     pub delete_patterns: Vec<String>,
-    /// Whether weights that are in the repository go when the commit brings weights under other
-    /// names: shards and their index in the place of one file, or the other way round. They would be
-    /// read in the place of the new ones, or beside them. Default: `false`; pushing a model does it
-    /// always.
+    /// Whether weights that are in the repository go when the commit brings all weights of a model
+    /// under other names: shards and their index in the place of one file, or the other way round.
+    /// They would be read in the place of the new ones, or beside them. Default: `false`; pushing a
+    /// model does it always.
     pub replace_weights: bool,
     /// The folder within the repository. Default: its root.
     pub path_in_repo: Option<String>,

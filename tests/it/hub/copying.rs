@@ -25,9 +25,10 @@ fn names(folder: &Path) -> Vec<String> {
 #[test]
 fn weights_of_an_earlier_copy_go() {
     let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let index = r#"{"metadata": {}, "weight_map": {"a": "model-00001-of-00001.safetensors"}}"#;
     let of = [
         ("model-00001-of-00001.safetensors", "new"),
-        ("model.safetensors.index.json", "new"),
+        ("model.safetensors.index.json", index),
         ("config.json", "new"),
     ];
     put(from.path(), &of);
@@ -40,9 +41,16 @@ fn weights_of_an_earlier_copy_go() {
             ("mine.txt", "mine"),
         ],
     );
-    // Without weights among them, the others stay.
-    copy_files(from.path(), &["config.json"], to.path()).unwrap();
-    assert_eq!(names(to.path()).len(), 4);
+    // Without all weights among them, the others stay.
+    for some in [
+        &["config.json"][..],
+        &["config.json", "model.safetensors.index.json"],
+        &["model-00001-of-00001.safetensors"],
+    ] {
+        copy_files(from.path(), some, to.path()).unwrap();
+        assert!(to.path().join("model.safetensors").exists(), "{some:?}");
+        assert!(to.path().join("model-00001-of-00002.safetensors").exists());
+    }
     copy_files(from.path(), &of.map(|(name, _)| name), to.path()).unwrap();
     let mut expected = of.map(|(name, _)| name).to_vec();
     expected.push("mine.txt");
@@ -67,6 +75,32 @@ fn a_copy_that_fails_leaves_the_folder_as_it_was() {
     assert_eq!(names(to.path()), wanted);
     let config = fs::read_to_string(to.path().join("config.json")).unwrap();
     assert_eq!(config, "old");
+}
+
+/// What says how files belong together is gone before any of them is another one.
+#[test]
+fn a_copy_that_fails_on_its_way_leaves_no_mixture() {
+    let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let files = ["config.json", "model.safetensors", "x.index.json", "z.txt"];
+    put(from.path(), &files.map(|name| (name, "new")));
+    put(
+        to.path(),
+        &files[..3]
+            .iter()
+            .map(|name| (*name, "old"))
+            .collect::<Vec<_>>(),
+    );
+    // The last of those that come first has no place.
+    put(&to.path().join("z.txt"), &[("in.the", "way")]);
+    copy_files(from.path(), &files, to.path()).unwrap_err();
+    assert_eq!(names(to.path()), ["model.safetensors", "z.txt"]);
+    // A configuration that does not change stays all the time.
+    put(to.path(), &[("config.json", "new")]);
+    copy_files(from.path(), &files, to.path()).unwrap_err();
+    assert_eq!(
+        names(to.path()),
+        ["config.json", "model.safetensors", "z.txt"]
+    );
 }
 
 #[cfg(unix)]

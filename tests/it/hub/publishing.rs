@@ -184,6 +184,25 @@ fn weights_under_other_names_go_with_the_push() {
 }
 
 #[test]
+fn a_part_of_the_weights_replaces_nothing() {
+    let desk = Desk::in_memory();
+    let sharded = options(&desk).save(SaveOptions::default().max_shard_bytes(70));
+    small(1).push_to_hub_with(REPO, &sharded).unwrap();
+    for allowed in [
+        &["*.json"][..],
+        &["model-00001*"],
+        &["*.json", "model-00002*"],
+    ] {
+        let some = sharded.clone().allow_patterns(allowed.iter().copied());
+        let pushed = small(1).push_to_hub_with(REPO, &some).unwrap();
+        assert_eq!(pushed.deleted, Vec::<String>::new());
+        let whole = options(&desk).allow_patterns(allowed.iter().copied());
+        let pushed = small(2).push_to_hub_with(REPO, &whole).unwrap();
+        assert_eq!(pushed.deleted, Vec::<String>::new());
+    }
+}
+
+#[test]
 fn who_may_not_write_is_told() {
     let desk = Desk::in_memory();
     desk.state().seed(REPO, &[("a", b"1")]);

@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use nnx_checkpoint::{Dtype, StateDict, Tensor};
 use nnx_hub::{
-    BoxError, ErrorKind, Folder, FolderWriter, LoadOptions, ModelCard, ModelHubMixin, SaveOptions,
+    BoxError, ErrorKind, Event, Folder, FolderWriter, LoadOptions, ModelCard, ModelHubMixin,
+    SaveOptions,
 };
 use nnx_net::NNModel;
 use nnx_params::{Devices, State, Value};
@@ -143,11 +146,20 @@ fn one_file_comes_before_an_index() {
     small(2).save_pretrained(one.path()).unwrap();
     let name = "model.safetensors";
     std::fs::copy(one.path().join(name), folder.path().join(name)).unwrap();
-    let back = Plain::from_pretrained(folder.path()).unwrap();
+    let notes = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&notes);
+    let progress = move |event: &Event<'_>| {
+        if let Event::Note(line) = event {
+            told.lock().unwrap().push((*line).to_owned());
+        }
+    };
+    let options = LoadOptions::default().progress(Arc::new(progress));
+    let back = Plain::from_pretrained_with(folder.path(), &options).unwrap();
     assert_eq!(
         *back.weights.tensor("a").unwrap().to_bytes().unwrap(),
         vec![2; 60]
     );
+    assert!(notes.lock().unwrap()[0].contains("earlier save"));
     let reader = nnx_checkpoint::CheckpointReader::open(folder.path()).unwrap();
     assert_eq!(
         *reader.tensor("a").unwrap().to_bytes().unwrap(),
@@ -158,6 +170,38 @@ fn one_file_comes_before_an_index() {
         notes.iter().any(|note| note.contains("index.json")),
         "{notes:?}"
     );
+}
+
+/// A model during whose first reading somebody else saves another one.
+#[derive(Debug)]
+struct Raced(Vec<u8>);
+
+static READINGS: AtomicUsize = AtomicUsize::new(0);
+
+impl ModelHubMixin for Raced {
+    fn write_pretrained(&self, _: &mut FolderWriter) -> Result<(), BoxError> {
+        Err("it is only read".into())
+    }
+
+    fn read_pretrained(folder: &Folder, _: &LoadOptions) -> Result<Self, BoxError> {
+        let config = folder.read("config.json")?;
+        if READINGS.fetch_add(1, Ordering::SeqCst) == 0 {
+            small(2).save_pretrained(folder.path())?;
+        }
+        Ok(Self(config))
+    }
+}
+
+#[test]
+fn a_folder_that_changes_while_it_is_read_is_read_again() {
+    let folder = tempfile::tempdir().unwrap();
+    small(1).save_pretrained(folder.path()).unwrap();
+    let read = Raced::from_pretrained(folder.path()).unwrap();
+    assert_eq!(
+        read.0,
+        std::fs::read(folder.path().join("config.json")).unwrap()
+    );
+    assert_eq!(READINGS.load(Ordering::SeqCst), 2);
 }
 
 #[test]

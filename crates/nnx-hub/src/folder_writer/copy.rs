@@ -11,8 +11,9 @@ use crate::error::{Error, ErrorKind, Result};
 ///
 /// The files are written beside their places and then moved there, weights first and `config.json`
 /// last, so that a copy that fails before that leaves the folder as it was. A link that stands in a
-/// file's place is replaced. Where there are weights among the files, those of an earlier copy under
-/// names that these do not have are removed: they would be read in their place, or beside them.
+/// file's place is replaced. Where all weights of a model are among the files, those of an earlier
+/// copy under names that these do not have are removed: they would be read in their place, or beside
+/// them.
 ///
 /// # Errors
 /// [`ErrorKind::UnsafePath`] when a name leads out of the folder, or over a link within it;

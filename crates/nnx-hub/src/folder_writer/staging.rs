@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 use tempfile::TempDir;
 
@@ -12,7 +13,7 @@ const SUFFIX: &str = ".tmp";
 /// A hidden folder within the one that is written; it goes when this does. One that a killed process
 /// has left goes with the next save.
 #[derive(Debug)]
-pub(super) struct Staging {
+pub(crate) struct Staging {
     folder: TempDir,
     /// Tells others that the folder is in use; none where folders cannot be locked.
     _held: Option<File>,
@@ -23,7 +24,7 @@ impl Staging {
     ///
     /// # Errors
     /// When the operating system refuses.
-    pub(super) fn within(target: &Path) -> io::Result<Self> {
+    pub(crate) fn within(target: &Path) -> io::Result<Self> {
         sweep(target);
         let folder = tempfile::Builder::new()
             .prefix(PREFIX)
@@ -36,12 +37,16 @@ impl Staging {
         })
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }
 }
 
-/// Removes what nobody holds. An empty folder is left: another process may be about to hold it.
+/// How long another process may take until it holds the folder that it has made.
+const PATIENCE: Duration = Duration::from_secs(3600);
+
+/// Removes what nobody holds. An empty folder is left for a while: another process may be about to
+/// hold it.
 fn sweep(target: &Path) {
     for entry in fs::read_dir(target).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -56,7 +61,11 @@ fn sweep(target: &Path) {
             continue;
         };
         let has_files = || fs::read_dir(&path).is_ok_and(|mut files| files.next().is_some());
-        if folder.try_lock().is_ok() && has_files() {
+        let is_old = || {
+            let made = folder.metadata().and_then(|about| about.modified());
+            made.is_ok_and(|made| made.elapsed().is_ok_and(|age| age > PATIENCE))
+        };
+        if folder.try_lock().is_ok() && (has_files() || is_old()) {
             // What cannot be removed is left, as it was before.
             let _ = fs::remove_dir_all(&path);
         }
@@ -73,14 +82,18 @@ mod tests {
         let left = target.path().join(".save_pretrained.ab12Cd.tmp");
         fs::create_dir_all(left.join("sub")).unwrap();
         fs::write(left.join("model.safetensors"), "half of it").unwrap();
+        let empty = target.path().join(".save_pretrained.zZ99zZ.tmp");
+        fs::create_dir(&empty).unwrap();
         let foreign = target.path().join(".save_pretrained.tmp.txt");
         fs::write(&foreign, "mine").unwrap();
         let one = Staging::within(target.path()).unwrap();
-        assert!(!left.exists());
+        assert!(!left.exists() && empty.exists());
+        let long_ago = std::time::SystemTime::now() - 2 * PATIENCE;
+        File::open(&empty).unwrap().set_modified(long_ago).unwrap();
         fs::write(one.path().join("config.json"), "{}").unwrap();
         let other = Staging::within(target.path()).unwrap();
         assert!(one.path().join("config.json").exists());
-        assert!(foreign.exists());
+        assert!(foreign.exists() && !empty.exists());
         let paths = [one.path().to_owned(), other.path().to_owned()];
         drop((one, other));
         assert!(paths.iter().all(|path| !path.exists()));

@@ -1,6 +1,6 @@
 //! A folder that becomes one commit.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
 use super::Hub;
@@ -10,11 +10,12 @@ use super::preupload::UploadMode;
 use super::repository::check_revision;
 use super::tree::TreeEntry;
 use crate::error::{Error, ErrorKind, Result};
-use crate::folder_writer::is_weights;
+use crate::folder_writer::shard_names;
 use crate::options::PushOptions;
 use crate::patterns;
 use crate::progress::{Direction, Event};
 use crate::repo_id::RepoId;
+use crate::weights::replaced;
 
 /// The message of a commit, as `huggingface_hub` words it.
 const COMMIT_MESSAGE: &str = "Upload folder using huggingface_hub";
@@ -186,22 +187,23 @@ fn deleted<'a>(tree: &'a [TreeEntry], files: &[LocalFile], options: &PushOptions
         None => Some(path),
         Some(within) => path.strip_prefix(within)?.strip_prefix('/'),
     };
-    let brought: HashSet<&str> = files.iter().map(|file| file.name.as_str()).collect();
-    let brings_weights = files.iter().any(|file| {
-        let name = match within {
-            None => Some(file.name.as_str()),
-            Some(within) => file.name.strip_prefix(within),
-        };
-        name.is_some_and(|name| is_weights(name.trim_start_matches('/')))
-    });
-    let is_replaced = |inner: &str| options.replace_weights && brings_weights && is_weights(inner);
-    let paths = tree.iter().map(|entry| entry.path.as_str());
-    paths
+    let brought: BTreeSet<&str> = files.iter().map(|file| file.name.as_str()).collect();
+    let paths = || tree.iter().map(|entry| entry.path.as_str());
+    let shards = |index: &str| {
+        let file = files.iter().find(|file| file.name == index)?;
+        shard_names(&file.path)
+    };
+    let replaced: HashSet<&str> = match options.replace_weights {
+        true => replaced(paths(), &brought, shards).into_iter().collect(),
+        false => HashSet::new(),
+    };
+    paths()
         .filter(|path| {
-            let is_meant = inner(path).is_some_and(|inner| {
-                patterns::any(inner, &options.delete_patterns) || is_replaced(inner)
-            });
-            is_meant && *path != GIT_ATTRIBUTES && !brought.contains(path)
+            let is_meant =
+                inner(path).is_some_and(|inner| patterns::any(inner, &options.delete_patterns));
+            (is_meant || replaced.contains(path))
+                && *path != GIT_ATTRIBUTES
+                && !brought.contains(path)
         })
         .collect()
 }

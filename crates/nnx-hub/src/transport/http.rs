@@ -157,6 +157,14 @@ fn told(error: &ureq::Error) -> TransportError {
 }
 
 fn insecure(why: impl std::fmt::Display) -> TransportError {
+    let why = why.to_string();
+    if why.contains("CaUsedAsEndEntity") {
+        return TransportError::Impossible(
+            "no secure connection: the server shows the certificate of an authority as its own; \
+             give it one that an authority has signed, and name that in `SSL_CERT_FILE`"
+                .to_owned(),
+        );
+    }
     TransportError::Impossible(format!(
         "no secure connection: {why}; where a proxy or the Hub has a certificate of its own, name \
          the file of it in `SSL_CERT_FILE`"

@@ -1,0 +1,148 @@
+//! Which files hold weights, and which of them stand in the way of others.
+
+use std::collections::{BTreeSet, HashMap};
+
+/// The weights' file.
+pub(crate) const WEIGHTS: &str = "model.safetensors";
+/// The index of weights in several files.
+pub(crate) const INDEX: &str = "model.safetensors.index.json";
+/// The weights of PyTorch.
+const BIN: &str = "pytorch_model.bin";
+/// Their index.
+const BIN_INDEX: &str = "pytorch_model.bin.index.json";
+
+/// The files that hold weights, in the order in which they are looked for: the file of one piece
+/// comes before an index, as in Python, whose mixin reads no index. Those of PyTorch come last and
+/// are read by `nnx-checkpoint`, which executes nothing.
+pub(crate) const WEIGHT_FILES: [&str; 4] = [WEIGHTS, INDEX, BIN, BIN_INDEX];
+
+/// The two families of files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Family {
+    SafeTensors,
+    PyTorch,
+}
+
+impl Family {
+    fn of(name: &str) -> Option<Self> {
+        if name == WEIGHTS || name == INDEX || is_shard(name, "model-", ".safetensors") {
+            return Some(Self::SafeTensors);
+        }
+        let is_bin = name == BIN || name == BIN_INDEX || is_shard(name, "pytorch_model-", ".bin");
+        is_bin.then_some(Self::PyTorch)
+    }
+
+    fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Self::SafeTensors => (WEIGHTS, INDEX),
+            Self::PyTorch => (BIN, BIN_INDEX),
+        }
+    }
+}
+
+/// Whether a file is one of several, as `huggingface_hub` names them.
+fn is_shard(name: &str, prefix: &str, suffix: &str) -> bool {
+    let digits = |text: &str| text.len() == 5 && text.bytes().all(|b| b.is_ascii_digit());
+    name.strip_prefix(prefix)
+        .and_then(|name| name.strip_suffix(suffix))
+        .and_then(|name| name.split_once("-of-"))
+        .is_some_and(|(at, count)| digits(at) && digits(count))
+}
+
+/// The folder of a path, with the slash at its end, and the name in it.
+fn split(path: &str) -> (&str, &str) {
+    path.split_at(path.rfind('/').map_or(0, |slash| slash + 1))
+}
+
+/// Those of the files that are there already that hold weights which the new files replace under
+/// other names: they would be read in the place of the new ones, or beside them.
+///
+/// New weights count where all of them come: a file of one piece, or an index with every file that
+/// `shards` says it names. Weights of PyTorch are not in the way of safetensors.
+pub(crate) fn replaced<'a>(
+    existing: impl Iterator<Item = &'a str>,
+    new: &BTreeSet<&str>,
+    shards: impl Fn(&str) -> Option<Vec<String>>,
+) -> Vec<&'a str> {
+    let mut complete: HashMap<&str, Family> = HashMap::new();
+    for path in new {
+        let (folder, name) = split(path);
+        let Some(family) = Family::of(name) else {
+            continue;
+        };
+        let (whole, index) = family.names();
+        let comes = name == whole
+            || name == index
+                && shards(path).is_some_and(|names| {
+                    let mut names = names.iter().map(|name| format!("{folder}{name}"));
+                    names.all(|name| new.contains(name.as_str()))
+                });
+        if comes {
+            let known = complete.entry(folder).or_insert(family);
+            *known = family.min(*known);
+        }
+    }
+    existing
+        .filter(|path| {
+            let (folder, name) = split(path);
+            let family = Family::of(name).zip(complete.get(folder));
+            family.is_some_and(|(old, new)| old <= *new) && !new.contains(path)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(existing: &[&str], new: &[&str], expected: &[&str]) {
+        let shards = |index: &str| {
+            let (_, name) = split(index);
+            let names: &[&str] = match name {
+                INDEX => &["model-00001-of-00002.safetensors", "part_b.safetensors"],
+                _ => &["pytorch_model-00001-of-00001.bin"],
+            };
+            Some(names.iter().map(|name| (*name).to_owned()).collect())
+        };
+        let new = new.iter().copied().collect();
+        let found = replaced(existing.iter().copied(), &new, shards);
+        assert_eq!(found, expected);
+    }
+
+    const SHARDS: [&str; 3] = [
+        INDEX,
+        "model-00001-of-00002.safetensors",
+        "part_b.safetensors",
+    ];
+
+    #[test]
+    fn all_weights_replace_those_of_other_names() {
+        check(&[WEIGHTS, "config.json"], &SHARDS, &[WEIGHTS]);
+        check(&SHARDS, &[WEIGHTS], &SHARDS[..2]);
+        let other = "model-00001-of-00003.safetensors";
+        check(&[other], &SHARDS, &[other]);
+        check(&[WEIGHTS, INDEX, BIN], &[BIN], &[WEIGHTS, INDEX]);
+        check(
+            &[BIN],
+            &["pytorch_model-00001-of-00001.bin", BIN_INDEX],
+            &[BIN],
+        );
+        check(
+            &["a/model.safetensors", WEIGHTS],
+            &["a/pytorch_model.bin"],
+            &["a/model.safetensors"],
+        );
+    }
+
+    #[test]
+    fn a_part_of_them_replaces_nothing() {
+        check(&[WEIGHTS], &SHARDS[..2], &[]);
+        check(&[WEIGHTS], &SHARDS[1..], &[]);
+        check(&SHARDS, &[INDEX], &[]);
+        check(&[WEIGHTS], &["config.json"], &[]);
+        // PyTorch's are read only where there is nothing else.
+        check(&[BIN, BIN_INDEX], &[WEIGHTS], &[]);
+        check(&[WEIGHTS], &["b/model.safetensors.index.json"], &[]);
+    }
+}
