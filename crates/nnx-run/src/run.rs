@@ -1,6 +1,7 @@
 //! `NNRun`, one training run.
 
 mod epochs;
+pub(crate) mod ids;
 mod journal;
 mod lease;
 pub(crate) mod load;
@@ -324,7 +325,7 @@ impl NNRun {
     pub fn best(root: impl AsRef<Path>) -> Result<Option<Self>> {
         let root = root.as_ref();
         match Self::best_id(root)? {
-            Some(id) if runs_folder(root).join(&id).join("run.yaml").is_file() => {
+            Some(id) if ids::is_there(&runs_folder(root).join(&id).join("run.yaml"))? => {
                 Self::load(&id, root).map(Some)
             }
             _ => Ok(None),
