@@ -74,10 +74,7 @@ pub(crate) const TASKS: &[Task] = &[
                 "--python PATH",
                 "an interpreter with the real NNx [that of `cargo xtask python-env`]",
             ),
-            (
-                "--large",
-                "one file of several gigabytes instead of the fixtures",
-            ),
+            ("--large", "files of 1 and 4 GiB instead of the fixtures"),
         ],
     },
     Task {
