@@ -283,7 +283,7 @@ impl NNRun {
     /// be read, else from [`idps`](Self::idps).
     ///
     /// What a journal does not record of the epochs before those records is not there: their learning
-    /// rate is not a number, and they have no validation record.
+    /// rate is not a number, and they have no records of training and validation.
     ///
     /// Python takes any number for an epoch, 0.5 and not-a-number included. A record whose epoch is
     /// no whole number of 64 bits is in none of these; [`warnings`](Self::warnings) tell of it.

@@ -1,5 +1,6 @@
 //! `nnx runs compare`: two runs side by side.
 
+mod epochs;
 mod monitors;
 mod tables;
 
@@ -112,11 +113,9 @@ pub(super) fn run(arguments: &Compare) -> Result<Outcome, Failure> {
         );
         let table = tables::metrics_table(&best, &metrics, &monitors, &epochs);
         section("Metrics", &table, "none recorded\n");
-        section(
-            "Epochs",
-            &tables::epochs_table(&pairs, [&run_a, &run_b]),
-            "",
-        );
+        let (table, note) = epochs::table(&pairs, [&run_a, &run_b]);
+        section("Epochs", &table, "");
+        out.push_str(&note);
         out
     };
     Ok(Outcome::success(text))

@@ -3,6 +3,7 @@
 use nnx::run::EpochMetrics;
 use serde::{Serialize, Serializer};
 
+use super::further::Further;
 use crate::python;
 
 /// Digits that a table shows of a metric; JSON has all of them.
@@ -114,6 +115,7 @@ pub(super) struct EpochPart {
     monitor: JsonFloat,
     /// Null where no monitor watched.
     improved: Option<bool>,
+    metrics: Further,
 }
 
 impl EpochPart {
@@ -127,6 +129,7 @@ impl EpochPart {
             val_error: JsonFloat(epoch.val_error),
             monitor: JsonFloat(epoch.monitor),
             improved: epoch.monitor.map(|_| epoch.improved),
+            metrics: Further::of(epoch),
         }
     }
 }

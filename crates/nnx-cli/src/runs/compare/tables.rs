@@ -1,14 +1,11 @@
 //! Two runs side by side as tables.
 
-use std::collections::BTreeMap;
-
-use nnx::run::{EpochMetrics, NNRun};
+use nnx::run::EpochMetrics;
 
 use super::monitors::{Chosen, Monitored};
 use super::{Field, MetricPart};
 use crate::escape::escaped;
-use crate::runs::metrics::{JsonFloat, Metric, before_end, shown};
-use crate::runs::monitor::monitor_text;
+use crate::runs::metrics::{JsonFloat, before_end, shown};
 use crate::table::{Side, Table};
 
 /// Stands where a run does not have a field.
@@ -78,58 +75,4 @@ pub(super) fn at_epochs(values: &[JsonFloat; 2], epochs: &[Option<i64>; 2]) -> [
         (Some(value), Some(epoch)) => format!("{} at epoch {epoch}", shown(Some(value))),
         _ => String::new(),
     })
-}
-
-/// The epochs of both runs, with two columns for each metric. Columns without a value are left out,
-/// so the first one that is not names the metric.
-pub(super) fn epochs_table(
-    pairs: &BTreeMap<i64, [Option<&EpochMetrics>; 2]>,
-    runs: [&NNRun; 2],
-) -> Table {
-    let metrics = Metric::ALL.map(|metric| {
-        let cells = cells(pairs, |epoch| metric.of(epoch));
-        let is_empty = cells.iter().all(|[a, _]| a.is_empty());
-        (titles([metric.title(); 2], is_empty), cells)
-    });
-    let monitors = cells(pairs, |epoch| epoch.monitor);
-    let is_empty = monitors.iter().all(|[a, _]| a.is_empty());
-    let names = runs.map(|run| run.monitor().map(monitor_text));
-    let names = names.each_ref().map(|name| name.as_deref());
-    let monitors = (
-        titles(names.map(|name| name.unwrap_or("Monitor")), is_empty),
-        monitors,
-    );
-    let pairs_of_columns: Vec<_> = metrics.into_iter().chain([monitors]).collect();
-    let mut columns = vec![("Epoch", Side::Right)];
-    let all_titles = pairs_of_columns.iter().flat_map(|(titles, _)| titles);
-    columns.extend(all_titles.map(|title| (title.as_str(), Side::Right)));
-    let mut table = Table::new(&columns);
-    for (row, epoch) in pairs.keys().enumerate() {
-        let mut line = vec![epoch.to_string()];
-        let values = pairs_of_columns
-            .iter()
-            .filter_map(|(_, cells)| cells.get(row));
-        line.extend(values.flatten().cloned());
-        table.push(line);
-    }
-    table
-}
-
-/// The cells of two columns, those of the one run beside those of the other.
-fn cells(
-    pairs: &BTreeMap<i64, [Option<&EpochMetrics>; 2]>,
-    of: impl Fn(&EpochMetrics) -> Option<f64>,
-) -> Vec<[String; 2]> {
-    let rows = pairs.values();
-    rows.map(|runs| runs.map(|run| shown(run.and_then(&of))))
-        .collect()
-}
-
-/// The titles of two columns: a name that both have stands on the first one that is shown.
-fn titles(names: [&str; 2], is_first_empty: bool) -> [String; 2] {
-    let [a, b] = names;
-    match a == b && !is_first_empty {
-        true => [format!("{a} A"), "B".to_owned()],
-        false => [format!("{a} A"), format!("{b} B")],
-    }
 }
