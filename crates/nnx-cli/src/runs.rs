@@ -9,6 +9,8 @@ mod compare;
 #[cfg(feature = "run")]
 mod found;
 #[cfg(feature = "run")]
+mod further;
+#[cfg(feature = "run")]
 mod list;
 #[cfg(feature = "run")]
 mod metrics;

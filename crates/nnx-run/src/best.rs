@@ -15,7 +15,8 @@ use crate::error::{Error, Result};
 use crate::layout::{BEST, RunFolder, read_text, runs_folder};
 use crate::lock::{FileLock, is_absence};
 use crate::run::NNRun;
-use crate::run::load::{Records, committed_epoch, run_ids};
+use crate::run::ids::run_ids;
+use crate::run::load::{Records, committed_epoch};
 use crate::stage::replace_text;
 use crate::store::CheckpointStore;
 

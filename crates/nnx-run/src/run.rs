@@ -1,6 +1,7 @@
 //! `NNRun`, one training run.
 
 mod epochs;
+pub(crate) mod ids;
 mod journal;
 mod lease;
 pub(crate) mod load;
@@ -282,7 +283,7 @@ impl NNRun {
     /// be read, else from [`idps`](Self::idps).
     ///
     /// What a journal does not record of the epochs before those records is not there: their learning
-    /// rate is not a number, and they have no validation record.
+    /// rate is not a number, and they have no records of training and validation.
     ///
     /// Python takes any number for an epoch, 0.5 and not-a-number included. A record whose epoch is
     /// no whole number of 64 bits is in none of these; [`warnings`](Self::warnings) tell of it.
@@ -324,7 +325,7 @@ impl NNRun {
     pub fn best(root: impl AsRef<Path>) -> Result<Option<Self>> {
         let root = root.as_ref();
         match Self::best_id(root)? {
-            Some(id) if runs_folder(root).join(&id).join("run.yaml").is_file() => {
+            Some(id) if ids::is_there(&runs_folder(root).join(&id).join("run.yaml"))? => {
                 Self::load(&id, root).map(Some)
             }
             _ => Ok(None),

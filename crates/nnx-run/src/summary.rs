@@ -1,5 +1,6 @@
 //! What a list of runs shows.
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 use std::time::SystemTime;
@@ -9,7 +10,7 @@ use nnx_params::Checkpoints;
 use crate::best::BestMetric;
 use crate::error::Result;
 use crate::layout::RunFolder;
-use crate::run::load::run_ids;
+use crate::run::ids::{not_text, run_names};
 use crate::run::{NNRun, RunWarning};
 use crate::store::CheckpointStore;
 
@@ -44,11 +45,15 @@ impl RunSummary {
     /// When the folder of runs cannot be read.
     pub fn all(root: impl AsRef<Path>) -> Result<Vec<(String, Result<Self>)>> {
         let root = root.as_ref();
-        let summary = |id: String| {
-            let summary = NNRun::load(&id, root).and_then(|run| Self::of(&run, &id, root));
-            (id, summary)
+        let summary = |name: OsString| {
+            let Some(id) = name.to_str() else {
+                let shown = name.to_string_lossy().into_owned();
+                return (shown, Err(not_text(&name, root)));
+            };
+            let summary = NNRun::load(id, root).and_then(|run| Self::of(&run, id, root));
+            (id.to_owned(), summary)
         };
-        Ok(run_ids(root)?.into_iter().map(summary).collect())
+        Ok(run_names(root)?.into_iter().map(summary).collect())
     }
 
     /// The summary of a run that was loaded from a folder of that name; the folder of a run that

@@ -1,5 +1,6 @@
 //! `nnx runs compare`: two runs side by side.
 
+mod epochs;
 mod monitors;
 mod tables;
 
@@ -10,7 +11,7 @@ use nnx::run::{EpochMetrics, NNRun};
 use serde::Serialize;
 
 use self::monitors::{Chosen, Monitored};
-use super::metrics::{EpochPart, JsonFloat, Metric};
+use super::metrics::{EpochPart, JsonFloat, Metric, last};
 use super::{found, warnings};
 use crate::arguments::runs::Compare;
 use crate::escape::escaped;
@@ -43,11 +44,12 @@ struct Field {
     b: Option<String>,
 }
 
-/// The last and the lowest value of a metric in the history of each run.
+/// The last and the lowest value of a metric in the history of each run, as far as there is one.
 #[derive(Debug, Serialize)]
 struct MetricPart {
     metric: &'static str,
     last: [JsonFloat; 2],
+    last_epoch: [Option<i64>; 2],
     lowest: [JsonFloat; 2],
     lowest_epoch: [Option<i64>; 2],
 }
@@ -109,13 +111,11 @@ pub(super) fn run(arguments: &Compare) -> Result<Outcome, Failure> {
             &tables::fields_table(&configuration),
             "the same\n",
         );
-        let table = tables::metrics_table(&best, &metrics, &monitors);
+        let table = tables::metrics_table(&best, &metrics, &monitors, &epochs);
         section("Metrics", &table, "none recorded\n");
-        section(
-            "Epochs",
-            &tables::epochs_table(&pairs, [&run_a, &run_b]),
-            "",
-        );
+        let (table, note) = epochs::table(&pairs, [&run_a, &run_b]);
+        section("Epochs", &table, "");
+        out.push_str(&note);
         out
     };
     Ok(Outcome::success(text))
@@ -156,13 +156,12 @@ impl MetricPart {
             let finite = values.iter().filter(|(_, value)| value.is_finite());
             finite.copied().min_by(|a, b| a.1.total_cmp(&b.1))
         };
-        let last = values
-            .each_ref()
-            .map(|values| JsonFloat(values.last().map(|last| last.1)));
+        let last = values.each_ref().map(|values| last(values));
         let lowest = values.each_ref().map(|values| lowest(values));
         Self {
             metric: metric.key(),
-            last,
+            last: last.map(|(value, _)| value),
+            last_epoch: last.map(|(_, epoch)| epoch),
             lowest: lowest.map(|lowest| JsonFloat(lowest.map(|lowest| lowest.1))),
             lowest_epoch: lowest.map(|lowest| lowest.map(|lowest| lowest.0)),
         }

@@ -3,6 +3,7 @@
 use nnx::run::EpochMetrics;
 use serde::{Serialize, Serializer};
 
+use super::further::Further;
 use crate::python;
 
 /// Digits that a table shows of a metric; JSON has all of them.
@@ -56,6 +57,22 @@ impl Metric {
     }
 }
 
+/// The last value that there is of a metric, with its epoch.
+pub(super) fn last(values: &[(i64, f64)]) -> (JsonFloat, Option<i64>) {
+    let last = values.last();
+    (
+        JsonFloat(last.map(|(_, value)| *value)),
+        last.map(|(epoch, _)| *epoch),
+    )
+}
+
+/// In which epoch the last value of a metric is; nothing where that is the last one of the run. What
+/// diverged has no value at the end.
+pub(super) fn before_end(epoch: Option<i64>, epochs: &[EpochMetrics]) -> Option<i64> {
+    let end = epochs.last().map(|last| last.epoch);
+    epoch.filter(|_| epoch != end)
+}
+
 /// A float for JSON, or null.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct JsonFloat(pub(super) Option<f64>);
@@ -98,6 +115,7 @@ pub(super) struct EpochPart {
     monitor: JsonFloat,
     /// Null where no monitor watched.
     improved: Option<bool>,
+    metrics: Further,
 }
 
 impl EpochPart {
@@ -111,6 +129,7 @@ impl EpochPart {
             val_error: JsonFloat(epoch.val_error),
             monitor: JsonFloat(epoch.monitor),
             improved: epoch.monitor.map(|_| epoch.improved),
+            metrics: Further::of(epoch),
         }
     }
 }

@@ -2,11 +2,12 @@
 
 mod checkpoints;
 
-use nnx::params::Value;
+use nnx::params::{MonitorSpec, Value};
 use nnx::run::{CheckpointStore, NNRun, RunSummary};
 use serde::Serialize;
 
 use self::checkpoints::CheckpointPart;
+use super::further::{self, Further};
 use super::metrics::{EpochPart, Metric, shown};
 use super::monitor::{BestPart, MonitorPart, monitor_text};
 use super::{found, time, warnings};
@@ -113,17 +114,18 @@ fn text(shown: &Shown, run: &NNRun, page: &Page) -> String {
         out.push_str(&format!("last change {last_change}\n"));
     }
     out.push_str(&warnings::paragraphs(&shown.warnings, "", page));
-    let mut section = |title: &str, table: &Table| {
+    let mut section = |title: &str, table: &Table, below: &str| {
         let body = table.render(page);
         if !body.is_empty() {
-            out.push_str(&format!("\n{}\n{body}", page.paint(BOLD, title)));
+            out.push_str(&format!("\n{}\n{body}{below}", page.paint(BOLD, title)));
         }
     };
-    section("Configuration", &fields(&shown.state.as_value()));
-    section("Metadata", &fields(&shown.metadata.as_value()));
-    section("Epochs", &epochs_table(run));
-    section("Checkpoints", &checkpoints::table(&shown.checkpoints));
-    section("Files", &checkpoints::files_table(&shown.checkpoints));
+    section("Configuration", &fields(&shown.state.as_value()), "");
+    section("Metadata", &fields(&shown.metadata.as_value()), "");
+    let (epochs, note) = epochs_table(run);
+    section("Epochs", &epochs, &note);
+    section("Checkpoints", &checkpoints::table(&shown.checkpoints), "");
+    section("Files", &checkpoints::files_table(&shown.checkpoints), "");
     out
 }
 
@@ -138,20 +140,28 @@ fn fields(value: &Value) -> Table {
     table
 }
 
-fn epochs_table(run: &NNRun) -> Table {
+/// The epochs, and what stands below them.
+fn epochs_table(run: &NNRun) -> (Table, String) {
+    let epochs = run.epochs();
+    let further: Vec<Further> = epochs.iter().map(Further::of).collect();
+    let with_further: Vec<_> = epochs.iter().zip(&further).collect();
+    let key = run.monitor().map(MonitorSpec::key);
+    let (names, more) = further::columns(&[(key, &with_further)]);
     let mut columns = vec![("Epoch", Side::Right), ("Learning rate", Side::Right)];
     columns.extend(Metric::ALL.map(|metric| (metric.title(), Side::Right)));
     let monitor = run.monitor().map(monitor_text);
     let monitor = monitor.as_deref().unwrap_or("Monitor");
     columns.extend([(monitor, Side::Right), ("Improved", Side::Left)]);
+    columns.extend(names.iter().map(|name| (*name, Side::Right)));
     let mut table = Table::new(&columns);
-    for epoch in run.epochs() {
+    for (epoch, further) in with_further {
         let lr = Some(epoch.lr).filter(|lr| !lr.is_nan());
         let mut cells = vec![epoch.epoch.to_string(), shown(lr)];
-        cells.extend(Metric::ALL.map(|metric| shown(metric.of(&epoch))));
+        cells.extend(Metric::ALL.map(|metric| shown(metric.of(epoch))));
         let improved = if epoch.improved { "yes" } else { "" };
         cells.extend([shown(epoch.monitor), improved.to_owned()]);
+        cells.extend(names.iter().map(|name| shown(further.value(name))));
         table.push(cells);
     }
-    table
+    (table, further::note(more))
 }

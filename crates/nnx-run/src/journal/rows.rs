@@ -17,7 +17,7 @@ pub(super) fn path(folder: &Path) -> PathBuf {
 }
 
 /// The metrics of the epochs up to one, in the order of the file. The rows have no learning rate,
-/// which is not-a-number here, and no validation record.
+/// which is not-a-number here, and no records.
 pub(crate) fn rows(folder: &Path, until: f64) -> Result<Vec<EpochMetrics>> {
     read(folder, &JournalManifest::read(folder)?, until)
 }
@@ -84,6 +84,8 @@ fn row(number: u64, line: &[u8], until: f64) -> Result<Option<EpochMetrics>> {
         train_error: value("train_err")?,
         val_loss: value("val_loss")?,
         val_error: value("val_err")?,
+        train_edp: None,
+        train_summary: None,
         val_edp: None,
         monitor: value("monitor")?,
         improved: truth(&state).ok_or_else(|| wrong("improved", "a truth value"))?,

@@ -24,6 +24,10 @@ pub struct EpochMetrics {
     pub val_loss: Option<f64>,
     /// The share of wrong answers in the validation.
     pub val_error: Option<f64>,
+    /// The training record of the last batch, with all its metrics.
+    pub train_edp: Option<NNEvaluationDataPoint>,
+    /// The training record of the whole epoch, with all its metrics.
+    pub train_summary: Option<NNEvaluationDataPoint>,
     /// The validation record, with all its metrics.
     pub val_edp: Option<NNEvaluationDataPoint>,
     /// The value that the run's monitor watched.
@@ -66,6 +70,8 @@ fn of_epoch(epoch: i64, records: &[&NNIterationDataPoint]) -> EpochMetrics {
         train_error: train(NNEvaluationDataPoint::error),
         val_loss: val_edp.and_then(|edp| value(edp.loss())),
         val_error: val_edp.and_then(|edp| value(edp.error())),
+        train_edp: records.last().map(|record| record.train_edp().clone()),
+        train_summary: summary.cloned(),
         val_edp: val_edp.cloned(),
         monitor: selection.and_then(|selection| value(selection.value())),
         improved: selection.is_some_and(|selection| selection.improved()),

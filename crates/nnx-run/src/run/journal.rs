@@ -48,6 +48,8 @@ impl NNRun {
         for known in epochs::of_records(&self.idps) {
             for row in rows.iter_mut().filter(|row| row.epoch == known.epoch) {
                 row.lr = known.lr;
+                row.train_edp.clone_from(&known.train_edp);
+                row.train_summary.clone_from(&known.train_summary);
                 row.val_edp.clone_from(&known.val_edp);
             }
         }

@@ -1,6 +1,5 @@
 //! Reading a run.
 
-use std::fs;
 use std::path::Path;
 
 use nnx_params::{
@@ -8,13 +7,12 @@ use nnx_params::{
     NNTrainerParams, NetDescriptor, NetParams, State, Value,
 };
 
-use super::{NNRun, RunWarning, metadata, verify};
+use super::{NNRun, RunWarning, ids, metadata, verify};
 use crate::error::{Error, Result};
 use crate::history::from_csv;
 use crate::journal::JournalReader;
-use crate::layout::{BEST, RunFolder, read_bounded, read_text, runs_folder};
+use crate::layout::{RunFolder, read_bounded, read_text};
 use crate::limits::{MAX_HISTORY_BYTES, MAX_YAML_BYTES};
-use crate::lock::is_absence;
 use crate::store::CheckpointStore;
 use crate::yaml::from_yaml;
 
@@ -54,7 +52,7 @@ impl NNRun {
     pub fn load(id: &str, root: impl AsRef<Path>) -> Result<Self> {
         let root = root.as_ref();
         let folder = RunFolder::new(id, root)?;
-        if !folder.run_yaml().is_file() {
+        if !ids::is_there(&folder.run_yaml())? {
             return Err(folder.missing());
         }
         let committed = committed_epoch(&folder, root)?;
@@ -119,17 +117,20 @@ impl NNRun {
     /// When one cannot be read; [`RunSummary::all`](crate::RunSummary::all) goes on then.
     pub fn all(root: impl AsRef<Path>) -> Result<Vec<Self>> {
         let root = root.as_ref();
-        let ids = run_ids(root)?;
+        let ids = ids::run_ids(root)?;
         ids.iter().map(|id| Self::load(id, root)).collect()
     }
 
     /// The names of the folders that hold a run, in order; none where the folder of runs is not
     /// there. Such a name is the run's id, unless somebody renamed the folder.
     ///
+    /// A folder that cannot be looked into is among them, since it may hold a run; one whose name is
+    /// not UTF-8 is not, and [`RunSummary::all`](crate::RunSummary::all) tells of it.
+    ///
     /// # Errors
     /// When the folder of runs cannot be read.
     pub fn ids(root: impl AsRef<Path>) -> Result<Vec<String>> {
-        run_ids(root.as_ref())
+        ids::run_ids(root.as_ref())
     }
 
     pub(crate) fn read(
@@ -271,26 +272,4 @@ pub(crate) fn committed_epoch(folder: &RunFolder, root: &Path) -> Result<Option<
     Ok(Some(
         last.map_or(-1.0, |last| last.idp.epoch_idx().as_f64()),
     ))
-}
-
-/// The ids of the folders that hold a run, in order.
-pub(crate) fn run_ids(root: &Path) -> Result<Vec<String>> {
-    let runs = runs_folder(root);
-    let entries = match fs::read_dir(&runs) {
-        Ok(entries) => entries,
-        Err(error) if is_absence(&error) => return Ok(Vec::new()),
-        Err(error) => return Err(Error::from(error).in_path(&runs)),
-    };
-    let mut ids = Vec::new();
-    for entry in entries {
-        let entry = entry.map_err(|error| Error::from(error).in_path(&runs))?;
-        let Ok(id) = entry.file_name().into_string() else {
-            continue;
-        };
-        if id != BEST && entry.path().join("run.yaml").is_file() {
-            ids.push(id);
-        }
-    }
-    ids.sort_unstable();
-    Ok(ids)
 }

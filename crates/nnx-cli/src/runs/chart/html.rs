@@ -8,7 +8,7 @@ use super::palette::{DARK, LIGHT};
 use super::panel;
 use super::scene::{Ink, Scene};
 use super::svg::{self, escaped};
-use crate::runs::metrics::{Metric, number};
+use crate::runs::metrics::{Metric, before_end, last, number, shown};
 
 /// The panels beside one another, and below one another on a phone: there are pictures for both,
 /// so that letters have their size on either.
@@ -153,7 +153,8 @@ fn table(chart: &Chart, out: &mut String) {
     out.push_str("</table>\n</div>\n");
 }
 
-/// The last value, and below it the lowest one with its epoch.
+/// The last value that there is, with its epoch where that is not the run's last one, and below it
+/// the lowest one with its epoch.
 fn cell(run: &Drawn, metric: Metric) -> String {
     let values = run.epochs.iter();
     let values = values.filter_map(|epoch| Some((epoch.epoch, metric.of(epoch)?)));
@@ -161,8 +162,10 @@ fn cell(run: &Drawn, metric: Metric) -> String {
     let finite = values.iter().filter(|(_, value)| value.is_finite());
     let lowest = finite.min_by(|a, b| a.1.total_cmp(&b.1));
     let mut text = String::new();
-    if let Some((_, value)) = values.last() {
-        text.push_str(&number(*value));
+    let (value, epoch) = last(&values);
+    text.push_str(&shown(value.0));
+    if let Some(epoch) = before_end(epoch, &run.epochs) {
+        let _ = write!(text, " <small>at epoch {epoch}, then none</small>");
     }
     if let Some((epoch, value)) = lowest {
         let value = number(*value);

@@ -86,8 +86,6 @@ impl Frame {
         let left = TITLE + GAP + labels.fold(0.0, f64::max) + GAP + 4.0;
         let (first, last) = chart.epochs().unwrap_or((0, 1));
         let widest = width(&first.to_string(), LABEL).max(width(&last.to_string(), LABEL));
-        // Labels of larger numbers are powers of ten.
-        let widest = widest.min(width("1000000", LABEL));
         let right = full_width - (widest / 2.0 - INSET).max(4.0) - 4.0;
         let room = (right - left) / (widest + 28.0);
         let x = Scale::epochs(first, last, (room as usize).clamp(1, 10));

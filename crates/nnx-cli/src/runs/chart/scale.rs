@@ -7,8 +7,8 @@
 const LEAST_SHARE: f64 = 1e-9;
 /// What part of a step a tick may lie beyond the end of its axis.
 const SLACK: f64 = 1e-6;
-/// What is nearer to 0 is 0 to a chart: floats have no digits left to count by there.
-const SMALLEST: f64 = 1e-290;
+/// The smallest float above 0.
+const SMALLEST: f64 = f64::from_bits(1);
 /// Decimals beyond which, and values from which on, ticks are powers of ten.
 const MOST_DECIMALS: i32 = 6;
 const PLAIN_BELOW: f64 = 1e6;
@@ -40,15 +40,16 @@ impl Scale {
                 low: first - beside,
                 high: first + beside,
                 log: false,
-                ticks: vec![tick(first, 1.0)],
+                ticks: vec![epoch(first)],
             };
         }
         let step = nice_step(half_span(first, last), most_ticks).max(1.0);
+        let ticks = multiples(first, last, step).into_iter();
         Self {
             low: first,
             high: last,
             log: false,
-            ticks: multiples(first, last, step),
+            ticks: ticks.map(|tick| epoch(tick.value)).collect(),
         }
     }
 
@@ -60,11 +61,12 @@ impl Scale {
             low = 0.0;
         }
         let size = low.abs().max(high.abs());
-        if size < SMALLEST {
+        if size == 0.0 {
             (low, high) = (0.0, 1.0);
         } else if half_span(low, high) * 2.0 <= size * LEAST_SHARE {
-            low = (low - size / 2.0).max(f64::MIN);
-            high = (high + size / 2.0).min(f64::MAX);
+            let beside = (size / 2.0).max(SMALLEST);
+            low = (low - beside).max(f64::MIN);
+            high = (high + beside).min(f64::MAX);
         }
         let step = nice_step(half_span(low, high), most_ticks);
         // A tick beyond the largest float is none: the axis ends at the value.
@@ -175,7 +177,12 @@ impl Scale {
             true => (self.low.log10(), self.high.log10(), value.log10()),
             false => (self.low, self.high, value),
         };
-        (half_span(low, value) / half_span(low, high)).clamp(0.0, 1.0)
+        // Next to 0 a float has no digit left for the half of a span.
+        let share = match (value - low, high - low) {
+            (part, span) if span.is_finite() => part / span,
+            _ => half_span(low, value) / half_span(low, high),
+        };
+        share.clamp(0.0, 1.0)
     }
 }
 
@@ -188,7 +195,7 @@ fn half_span(low: f64, high: f64) -> f64 {
 /// one that a float holds.
 fn nice_step(half_span: f64, most_ticks: usize) -> f64 {
     let least = half_span / most_ticks.max(1) as f64 * 2.0;
-    let least = least.clamp(f64::MIN_POSITIVE, f64::MAX);
+    let least = least.clamp(SMALLEST, f64::MAX);
     let exponent = least.log10().floor() as i32;
     let candidates = [(1, 0), (2, 0), (5, 0), (1, 1)].map(|(digit, more)| {
         // Parsed, for a power of ten that is computed is not the nearest float.
@@ -196,7 +203,8 @@ fn nice_step(half_span: f64, most_ticks: usize) -> f64 {
             .parse()
             .unwrap_or(least)
     });
-    let fits = |step: &f64| *step >= least * (1.0 - LEAST_SHARE);
+    // Next to 0 a power of ten may be none.
+    let fits = |step: &f64| *step > 0.0 && *step >= least * (1.0 - LEAST_SHARE);
     let mut finite = candidates.into_iter().filter(|step| step.is_finite());
     let found = finite.clone().find(fits).or_else(|| finite.next_back());
     found.unwrap_or(least)
@@ -219,6 +227,13 @@ fn multiples(low: f64, high: f64, step: f64) -> Vec<Tick> {
         number = next;
     }
     ticks
+}
+
+/// A tick for an epoch, in full.
+fn epoch(value: f64) -> Tick {
+    // Beyond the numbers of 64 bits there are no epochs.
+    let label = (value as i64).to_string();
+    Tick { value, label }
 }
 
 /// A tick whose label has the digits that tell it from its neighbour.
@@ -288,6 +303,14 @@ mod tests {
             ["0", "20", "40", "60", "80"]
         );
         assert_eq!(labels(&Scale::epochs(7, 7, 6)), ["7"]);
+        assert_eq!(
+            labels(&Scale::epochs(999_999, 1_000_001, 6)),
+            ["999999", "1000000", "1000001"]
+        );
+        assert_eq!(
+            labels(&Scale::epochs(0, 20_000_000, 3)),
+            ["0", "10000000", "20000000"]
+        );
         assert_eq!(Scale::epochs(7, 7, 6).share(7.0), 0.5);
     }
 
@@ -304,6 +327,29 @@ mod tests {
         );
         let scale = Scale::log(1e-8, 1e8, 6);
         assert_eq!(labels(&scale), ["1e-6", "1e-3", "1e0", "1e3", "1e6"]);
+    }
+
+    #[test]
+    fn an_axis_fits_values_next_to_0() {
+        assert_eq!(
+            labels(&Scale::linear(1e-300, 5e-300, 6)),
+            ["0", "1e-300", "2e-300", "3e-300", "4e-300", "5e-300"]
+        );
+        let tiny = [1e-290, 1e-300, 1e-307, 1e-310, 1e-320, 1e-322, 5e-324];
+        for (low, high) in tiny
+            .into_iter()
+            .flat_map(|size| [(0.0, size), (-size, size)])
+        {
+            let scale = Scale::linear(low, high, 6);
+            assert!(scale.share(high) - scale.share(low) > 0.3, "{scale:?}");
+        }
+        for size in tiny {
+            let scale = Scale::linear(size, size, 6);
+            assert!(
+                scale.share(size) > 0.1 && scale.share(size) < 0.9,
+                "{scale:?}"
+            );
+        }
     }
 
     /// Every sign of every size that a float has, and neighbours.

@@ -6,10 +6,10 @@ use nnx::params::MonitorMode;
 use nnx::run::{EpochMetrics, NNRun, RunSummary};
 use serde::Serialize;
 
-use super::tables::at_epochs;
+use super::tables::{at_epochs, last_values};
 use crate::failure::Failure;
-use crate::runs::metrics::{JsonFloat, number, shown};
-use crate::runs::monitor::{BestPart, best_text, monitor_text};
+use crate::runs::metrics::{JsonFloat, last, number};
+use crate::runs::monitor::{BestPart, best_text};
 use crate::table::Table;
 
 /// The metric of a run's checkpoint `best`, or why it cannot be read.
@@ -64,6 +64,7 @@ pub(super) struct Monitored {
     /// Which of two values is better; null where nothing says so, and so no epoch is the best.
     mode: Option<&'static str>,
     last: [JsonFloat; 2],
+    last_epoch: [Option<i64>; 2],
     best: [JsonFloat; 2],
     best_epoch: [Option<i64>; 2],
     #[serde(skip)]
@@ -102,12 +103,12 @@ impl Monitored {
                 MonitorMode::Max => finite.rev().max_by(|a, b| a.1.total_cmp(&b.1)),
             }
         });
+        let last = values.each_ref().map(|values| last(values));
         Self {
             metric: metric.to_owned(),
             mode: mode.map(MonitorMode::value),
-            last: values
-                .each_ref()
-                .map(|values| JsonFloat(values.last().map(|last| last.1))),
+            last: last.map(|(value, _)| value),
+            last_epoch: last.map(|(_, epoch)| epoch),
             best: best.map(|best| JsonFloat(best.map(|best| best.1))),
             best_epoch: best.map(|best| best.map(|best| best.0)),
             best_word: match mode {
@@ -118,24 +119,15 @@ impl Monitored {
     }
 
     /// Adds the rows of the monitor to a table of metrics.
-    pub(super) fn add_to(&self, table: &mut Table) {
+    pub(super) fn add_to(&self, table: &mut Table, epochs: &[Vec<EpochMetrics>; 2]) {
         if self.last.iter().all(|value| value.0.is_none()) {
             return;
         }
-        let [a, b] = self.last.map(|value| shown(value.0));
+        let [a, b] = last_values(&self.last, &self.last_epoch, epochs);
         table.push([format!("{} last", self.metric), a, b]);
         if self.mode.is_some() {
             let [a, b] = at_epochs(&self.best, &self.best_epoch);
             table.push([format!("{} {}", self.metric, self.best_word), a, b]);
         }
-    }
-}
-
-/// The titles of the monitors' columns: the name once where both runs have the same one.
-pub(super) fn titles(runs: [&NNRun; 2]) -> [String; 2] {
-    let [a, b] = runs.map(|run| run.monitor().map(monitor_text).unwrap_or_default());
-    match b {
-        b if b == a => [format!("{a} A"), "B".to_owned()],
-        b => [format!("{a} A"), format!("{b} B")],
     }
 }

@@ -1,13 +1,11 @@
 //! Two runs side by side as tables.
 
-use std::collections::BTreeMap;
+use nnx::run::EpochMetrics;
 
-use nnx::run::{EpochMetrics, NNRun};
-
-use super::monitors::{self, Chosen, Monitored};
+use super::monitors::{Chosen, Monitored};
 use super::{Field, MetricPart};
 use crate::escape::escaped;
-use crate::runs::metrics::{JsonFloat, Metric, shown};
+use crate::runs::metrics::{JsonFloat, before_end, shown};
 use crate::table::{Side, Table};
 
 /// Stands where a run does not have a field.
@@ -26,6 +24,7 @@ pub(super) fn metrics_table(
     best: &[Option<Chosen>; 2],
     metrics: &[MetricPart],
     monitors: &[Monitored],
+    epochs: &[Vec<EpochMetrics>; 2],
 ) -> Table {
     let mut table = Table::new(&[("Metric", Side::Left), ("A", Side::Left), ("B", Side::Left)]);
     if best.iter().any(Option::is_some) {
@@ -44,15 +43,30 @@ pub(super) fn metrics_table(
         if !part.last.iter().any(has) {
             continue;
         }
-        let [a, b] = part.last.map(|value| shown(value.0));
+        let [a, b] = last_values(&part.last, &part.last_epoch, epochs);
         table.push([format!("{} last", part.metric), a, b]);
         let [a, b] = at_epochs(&part.lowest, &part.lowest_epoch);
         table.push([format!("{} lowest", part.metric), a, b]);
     }
     for monitored in monitors {
-        monitored.add_to(&mut table);
+        monitored.add_to(&mut table, epochs);
     }
     table
+}
+
+/// Last values; with their epochs where these are not the last ones of the runs.
+pub(super) fn last_values(
+    values: &[JsonFloat; 2],
+    epochs: &[Option<i64>; 2],
+    runs: &[Vec<EpochMetrics>; 2],
+) -> [String; 2] {
+    [0, 1].map(|index| {
+        let value = shown(values[index].0);
+        match before_end(epochs[index], &runs[index]) {
+            Some(epoch) => format!("{value} at epoch {epoch}, then none"),
+            None => value,
+        }
+    })
 }
 
 /// Values with the epochs that they are of.
@@ -61,35 +75,4 @@ pub(super) fn at_epochs(values: &[JsonFloat; 2], epochs: &[Option<i64>; 2]) -> [
         (Some(value), Some(epoch)) => format!("{} at epoch {epoch}", shown(Some(value))),
         _ => String::new(),
     })
-}
-
-pub(super) fn epochs_table(
-    pairs: &BTreeMap<i64, [Option<&EpochMetrics>; 2]>,
-    runs: [&NNRun; 2],
-) -> Table {
-    const TITLES: [[&str; 2]; 4] = [
-        ["Train loss A", "B"],
-        ["Val loss A", "B"],
-        ["Train error A", "B"],
-        ["Val error A", "B"],
-    ];
-    let mut columns = vec![("Epoch", Side::Right)];
-    columns.extend(
-        TITLES
-            .as_flattened()
-            .iter()
-            .map(|title| (*title, Side::Right)),
-    );
-    let monitors = monitors::titles(runs);
-    columns.extend(monitors.iter().map(|title| (&**title, Side::Right)));
-    let mut table = Table::new(&columns);
-    for (epoch, runs) in pairs {
-        let mut cells = vec![epoch.to_string()];
-        for metric in Metric::ALL {
-            cells.extend(runs.map(|run| shown(run.and_then(|epoch| metric.of(epoch)))));
-        }
-        cells.extend(runs.map(|run| shown(run.and_then(|epoch| epoch.monitor))));
-        table.push(cells);
-    }
-    table
 }

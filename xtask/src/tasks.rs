@@ -1,0 +1,224 @@
+//! Every task, and what can be typed behind its name.
+
+use crate::{
+    Arguments, Result, bench, boundary, charts, ci, convert, fuzz, python_env, realworld,
+    roundtrip, runs,
+};
+
+/// One chore.
+pub(crate) struct Task {
+    pub(crate) name: &'static str,
+    pub(crate) run: fn(Arguments) -> Result<()>,
+    /// What it is, in one line.
+    what: &'static str,
+    /// Words and options, and what each is.
+    options: &'static [(&'static str, &'static str)],
+}
+
+const PYTHON: (&str, &str) = (
+    "--python PATH",
+    "an interpreter with the real NNx, as `cargo xtask python-env` prints it",
+);
+
+pub(crate) const TASKS: &[Task] = &[
+    Task {
+        name: "bench",
+        run: bench::run,
+        what: "times beside a floor and other libraries",
+        options: &[
+            ("checkpoint | net", "what is measured [checkpoint]"),
+            (
+                "--python PATH",
+                "an interpreter with PyTorch; `net` needs it",
+            ),
+        ],
+    },
+    Task {
+        name: "boundary",
+        run: boundary::run,
+        what: "check what the crates may depend on, name and contain",
+        options: &[],
+    },
+    Task {
+        name: "charts",
+        run: charts::run,
+        what: "charts of runs in a browser, by hand",
+        options: &[
+            (
+                "DIR",
+                "where the pictures go [`charts` beside the built command]",
+            ),
+            ("--python PATH", "an interpreter with Playwright [python3]"),
+            ("--browser PATH", "a browser [Playwright's own]"),
+        ],
+    },
+    Task {
+        name: "ci",
+        run: ci::run,
+        what: "everything that a submission must pass",
+        options: &[(
+            "--allow-dirty",
+            "go on where files are not committed; not where CI is set",
+        )],
+    },
+    Task {
+        name: "convert",
+        run: convert::run,
+        what: "converted files, judged by Python's libraries",
+        options: &[
+            (
+                "DIR",
+                "where the files are made [the system's temporary folder]",
+            ),
+            (
+                "--python PATH",
+                "an interpreter with the real NNx [that of `cargo xtask python-env`]",
+            ),
+            ("--large", "files of 1 and 4 GiB instead of the fixtures"),
+        ],
+    },
+    Task {
+        name: "fuzz",
+        run: fuzz::run,
+        what: "fuzz bodies on damaged fixtures",
+        options: &[
+            ("BODY", "the one body to run [all]"),
+            ("--seconds N", "how long each body runs [10]"),
+            ("--seed N", "what random choices start from [the time]"),
+            (
+                "--libfuzzer",
+                "guided by coverage, which takes a nightly compiler",
+            ),
+        ],
+    },
+    Task {
+        name: "python-env",
+        run: python_env::run,
+        what: "make or find a Python with the real NNx, print its path",
+        options: &[
+            ("DIR", "where it is [in the user's cache]"),
+            ("--library VERSION", "the release of NNx [the newest known]"),
+        ],
+    },
+    Task {
+        name: "realworld",
+        run: realworld::run,
+        what: "published checkpoints from PyPI, tensor for tensor",
+        options: &[("DIR", "where the files are kept [in the user's cache]")],
+    },
+    Task {
+        name: "roundtrip",
+        run: roundtrip::run,
+        what: "real checkpoints in both directions, or models to and from a Hub",
+        options: &[
+            ("--hub", "models to and from a Hub; takes `--python` alone"),
+            PYTHON,
+            ("--library VERSION", "the release of NNx [the newest known]"),
+            ("--seed N", "what random choices start from [the time]"),
+        ],
+    },
+    Task {
+        name: "runs",
+        run: runs::run,
+        what: "runs shared with the real NNx, writers killed",
+        options: &[
+            PYTHON,
+            ("--kills N", "how many writers are killed [400]"),
+            (
+                "--rounds N",
+                "saves of one checkpoint, in turn with Python [100]",
+            ),
+            ("--seed N", "what random choices start from [0]"),
+        ],
+    },
+];
+
+/// All tasks, one a line.
+pub(crate) fn help() -> String {
+    let lines = TASKS
+        .iter()
+        .map(|task| format!("  {:<12} {}\n", task.name, task.what));
+    format!(
+        "cargo xtask <task>\n\n{}\n`cargo xtask <task> --help` tells what can be typed behind it.\n",
+        lines.collect::<String>()
+    )
+}
+
+impl Task {
+    /// What it is, and each word and option that it takes; brackets tell what holds without it.
+    pub(crate) fn help(&self) -> String {
+        let words: String = self
+            .options
+            .iter()
+            .map(|(word, _)| format!(" [{word}]"))
+            .collect();
+        let mut help = format!("cargo xtask {}{words}\n\n{}\n", self.name, self.what);
+        let widest = self.options.iter().map(|(word, _)| word.len()).max();
+        let widest = widest.unwrap_or_default();
+        for (index, (word, what)) in self.options.iter().enumerate() {
+            let before = if index == 0 { "\n" } else { "" };
+            help.push_str(&format!("{before}  {word:<widest$}  {what}\n"));
+        }
+        help
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOURCES: [(&str, &str); 11] = [
+        ("bench", include_str!("bench.rs")),
+        ("boundary", include_str!("boundary.rs")),
+        ("charts", include_str!("charts.rs")),
+        ("ci", include_str!("ci.rs")),
+        ("convert", include_str!("convert.rs")),
+        ("fuzz", include_str!("fuzz.rs")),
+        ("python-env", include_str!("python_env.rs")),
+        ("realworld", include_str!("realworld.rs")),
+        ("roundtrip", include_str!("roundtrip.rs")),
+        ("roundtrip", include_str!("roundtrip_hub.rs")),
+        ("runs", include_str!("runs.rs")),
+    ];
+
+    /// The options that a task's source asks for.
+    fn asked(source: &str) -> Vec<&str> {
+        let calls = ["arguments.value(\"", "arguments.flag(\"", "number(\""];
+        let asked = calls.iter().flat_map(|call| source.split(call).skip(1));
+        asked.filter_map(|rest| rest.split('"').next()).collect()
+    }
+
+    #[test]
+    fn every_option_of_every_task_is_told() {
+        let mut asked_in_all = 0;
+        for task in TASKS {
+            let sources = SOURCES.iter().filter(|(name, _)| *name == task.name);
+            let asked: Vec<&str> = sources.flat_map(|(_, source)| asked(source)).collect();
+            let told = |option: &str| {
+                let words = task.options.iter().map(|(word, _)| word.split(' ').next());
+                words.flatten().any(|word| word == option)
+            };
+            for option in &asked {
+                assert!(told(option), "{}: {option}", task.name);
+            }
+            for (word, _) in task
+                .options
+                .iter()
+                .filter(|(word, _)| word.starts_with('-'))
+            {
+                let option = word.split(' ').next().unwrap();
+                assert!(asked.contains(&option), "{}: {option}", task.name);
+            }
+            asked_in_all += asked.len();
+        }
+        assert!(asked_in_all >= 15, "{asked_in_all} options");
+    }
+
+    #[test]
+    fn help_says_what_each_option_is() {
+        let runs = TASKS.iter().find(|task| task.name == "runs").unwrap();
+        let help = runs.help();
+        assert!(help.starts_with("cargo xtask runs [--python PATH] [--kills N]"));
+        assert!(help.contains("\n  --kills N      how many writers are killed [400]\n"));
+    }
+}
