@@ -2,6 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use nnx_params::yaml::to_yaml_in_order;
+use nnx_params::{State, Value};
+
 /// What stands where nothing was given.
 const MORE: &str = "[More Information Needed]";
 
@@ -95,12 +98,12 @@ impl ModelCard {
 
 impl std::fmt::Display for ModelCard {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("---\n")?;
+        let mut about = State::new();
+        let list =
+            |texts: &mut dyn Iterator<Item = &str>| Value::List(texts.map(Value::from).collect());
         if !self.language.is_empty() {
-            f.write_str("language:\n")?;
-            for code in &self.language {
-                writeln!(f, "- {}", yaml_text(code))?;
-            }
+            let mut codes = self.language.iter().map(String::as_str);
+            about.insert("language", list(&mut codes));
         }
         for (key, value) in [
             ("library_name", &self.library_name),
@@ -110,15 +113,17 @@ impl std::fmt::Display for ModelCard {
             ("pipeline_tag", &self.pipeline_tag),
         ] {
             if let Some(value) = value {
-                writeln!(f, "{key}: {}", yaml_text(value))?;
+                about.insert(key, value.as_str());
             }
         }
-        f.write_str("tags:\n")?;
         let own = self.tags.iter().map(String::as_str);
-        for tag in own.chain(TAGS).collect::<BTreeSet<_>>() {
-            writeln!(f, "- {}", yaml_text(tag))?;
-        }
-        let or_more = |value: &Option<String>| value.clone().unwrap_or_else(|| MORE.to_owned());
+        let tags: BTreeSet<&str> = own.chain(TAGS).collect();
+        about.insert("tags", list(&mut tags.into_iter()));
+        write!(f, "---\n{}", to_yaml_in_order(&about))?;
+        let or_more = |value: &Option<String>| {
+            let given = value.as_deref().filter(|value| !value.is_empty());
+            given.unwrap_or(MORE).to_owned()
+        };
         write!(
             f,
             "---\n\nThis model has been pushed to the Hub using the [PytorchModelHubMixin]\
@@ -132,72 +137,16 @@ impl std::fmt::Display for ModelCard {
     }
 }
 
-/// A text as PyYAML writes it in a block: plain where that is read back as the same text, else in
-/// single quotes, else, with what single quotes cannot hold, in double quotes.
-fn yaml_text(text: &str) -> String {
-    if text.chars().any(|c| c.is_control() || c == '\u{feff}') {
-        return nnx_params::python_text::json_dumps(&text.into());
-    }
-    if is_plain(text) {
-        return text.to_owned();
-    }
-    format!("'{}'", text.replace('\'', "''"))
-}
-
-/// Whether YAML 1.1 reads the bare text as that text.
-fn is_plain(text: &str) -> bool {
-    const WORDS: &[&str] = &[
-        "", "~", "null", "true", "false", "yes", "no", "on", "off", "y", "n", "=", "<<", ".inf",
-        "-.inf", "+.inf", ".nan",
-    ];
-    let lower = text.to_ascii_lowercase();
-    // Single letters are texts to PyYAML.
-    let word = WORDS.contains(&lower.as_str()) && !matches!(lower.as_str(), "y" | "n");
-    let first = text.chars().next().unwrap_or(' ');
-    let starts_like_more = "-?:,[]{}#&*!|>'\"%@`".contains(first)
-        && !(matches!(first, '-' | '?' | ':') && text.len() > 1 && !text[1..].starts_with(' '));
-    !word
-        && !starts_like_more
-        && !is_number(text)
-        && !text.starts_with("---")
-        && !text.starts_with(' ')
-        && !text.ends_with([' ', ':'])
-        && !text.contains(": ")
-        && !text.contains(" #")
-}
-
-/// Whether YAML 1.1 reads the bare text as a number or a date.
-fn is_number(text: &str) -> bool {
-    let digits = |text: &str| {
-        text.starts_with(|c: char| c.is_ascii_digit())
-            && text.chars().all(|c| c.is_ascii_digit() || c == '_')
-    };
-    let number = text.strip_prefix(['-', '+']).unwrap_or(text);
-    if let Some(hex) = number.strip_prefix("0x") {
-        return !hex.is_empty() && hex.chars().all(|c| c.is_ascii_hexdigit() || c == '_');
-    }
-    let is_float = number.split_once('.').is_some_and(|(whole, rest)| {
-        let (fraction, exponent) = match rest.split_once(['e', 'E']) {
-            Some((fraction, exponent)) => (fraction, exponent.strip_prefix(['-', '+'])),
-            None => (rest, Some("0")),
-        };
-        (digits(whole) || whole.is_empty() && !fraction.is_empty())
-            && (fraction.is_empty() || digits(fraction))
-            && exponent.is_some_and(digits)
-    });
-    let parts = |separator| number.split(separator).all(digits);
-    let is_date = parts('-') && number.split('-').count() == 3 && number.find('-') == Some(4);
-    digits(number) || is_float || parts(':') || is_date
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Lines that PyYAML 6 printed for the text.
+    /// Lines that PyYAML 6 printed for the text, by `yaml_dump` of `huggingface_hub` 2.4.0.
     #[track_caller]
     fn check(text: &str, expected: &str) {
-        assert_eq!(yaml_text(text), expected);
+        let card = ModelCard::default().license(text).to_string();
+        let line = format!("---\nlicense: {expected}\ntags:\n");
+        assert!(card.starts_with(&line), "{card}");
     }
 
     #[test]
@@ -222,5 +171,36 @@ mod tests {
         check("a:", "'a:'");
         check("=", "'='");
         check("a\tb", r#""a\tb""#);
+        check("08", "08");
+        check("0b11", "'0b11'");
+        check("-0b1", "'-0b1'");
+        check("0b_1", "'0b_1'");
+        check("190:20:30.15", "'190:20:30.15'");
+        check(
+            "2001-12-14t21:59:43.10-05:00",
+            "'2001-12-14t21:59:43.10-05:00'",
+        );
+        check("2001-12-14 21:59:43.10 -5", "'2001-12-14 21:59:43.10 -5'");
+        check("...", "'...'");
+        check("... a", "'... a'");
+        check("a\u{2028}b", "'a\u{2028}  b'");
+        check("a\u{fffe}b", "\"a\\uFFFEb\"");
+        check("a\u{10ffff}b", "\"a\\U0010FFFFb\"");
+        check("a\u{7f}b", "\"a\\x7Fb\"");
+        check("\u{feff}a", "\"\\uFEFFa\"");
+        check("1:60", "1:60");
+        check("-.5", "-.5");
+        check("+.5", "+.5");
+        check("oFF", "oFF");
+        check("TrUe", "TrUe");
+        check("a\nb", "'a\n\n  b'");
+        check("😀 é", "😀 é");
+        check("😀\t", "\"\\U0001F600\\t\"");
+        check("é\t\u{a0}", "\"é\\t\u{a0}\"");
+        check(
+            "a long text with many words that goes on and on until it has more than eighty columns in all",
+            "a long text with many words that goes on and on until it has more than eighty\n  columns in all",
+        );
+        check("1._", "'1._'");
     }
 }

@@ -44,6 +44,7 @@ mod state;
 mod task_spec;
 mod training_settings;
 mod value;
+pub mod yaml;
 
 pub use enums::{Activations, Checkpoints, Devices, Losses, Nets, Optims, Schedulers};
 pub use error::{Error, ErrorKind, Result, TextForm};

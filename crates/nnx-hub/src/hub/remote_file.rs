@@ -35,7 +35,7 @@ impl Hub {
     /// Opens a file of a repository at a revision.
     ///
     /// # Errors
-    /// [`ErrorKind::EntryNotFound`], what another refusal stands for, or what goes wrong on the way.
+    /// [`ErrorKind::EntryNotFound`](crate::ErrorKind::EntryNotFound), what another refusal stands for, or what goes wrong on the way.
     pub fn open(&self, repo: &RepoId, revision: &str, file: &str) -> Result<RemoteFile> {
         safe_path::check(file)?;
         let commit = self.repo_info(repo, revision)?.commit;
@@ -113,7 +113,7 @@ impl RemoteFile {
     /// The beginning of a safetensors file: the eight bytes of its header's length and the header.
     ///
     /// # Errors
-    /// [`ErrorKind::Protocol`] when the file cannot be a safetensors file, or what goes wrong on the
+    /// [`ErrorKind::Protocol`](crate::ErrorKind::Protocol) when the file cannot be a safetensors file, or what goes wrong on the
     /// way.
     pub fn safetensors_header(&self) -> Result<Vec<u8>> {
         let mut bytes = self.read_range(0..FIRST_BYTES)?;

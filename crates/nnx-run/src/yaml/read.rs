@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use nnx_params::yaml::{Resolved, resolve};
 use nnx_params::{State, Value};
 use saphyr_parser::{Event, Parser, ScalarStyle, Span, Tag};
 
-use super::resolve::{Resolved, resolve};
 use crate::error::{Error, Result, shown};
 use crate::limits::{MAX_YAML_BYTES, MAX_YAML_DEPTH, MAX_YAML_VALUES};
 

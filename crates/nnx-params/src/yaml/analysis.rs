@@ -1,6 +1,7 @@
 //! Which styles a scalar may be written in, by the rules of PyYAML's emitter.
 
 use super::resolve::{Resolved, resolve};
+use super::scalar::Mode;
 
 /// How a text is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,8 +36,8 @@ pub(super) fn is_simple_key(text: &str) -> bool {
 }
 
 /// The style of a text in a block collection.
-pub(super) fn style(text: &str, is_key: bool) -> Style {
-    let found = Found::of(text);
+pub(super) fn style(text: &str, is_key: bool, mode: Mode) -> Style {
+    let found = Found::of(text, mode);
     let is_multiline_key = is_key && found.breaks;
     let is_empty_key = is_key && text.is_empty();
     let may_be_plain = !found.forbids_plain() && !is_empty_key;
@@ -67,7 +68,7 @@ struct Found {
 }
 
 impl Found {
-    fn of(text: &str) -> Self {
+    fn of(text: &str, mode: Mode) -> Self {
         let mut found = Self {
             indicator: text.starts_with("---") || text.starts_with("..."),
             ..Self::default()
@@ -78,8 +79,7 @@ impl Found {
             let next = characters.peek().copied();
             found.indicator |= is_indicator(previous, c, next);
             found.breaks |= is_break(c);
-            // All that is no printable ASCII is escaped, as `allow_unicode` is off.
-            found.special |= c != '\n' && !(' '..='~').contains(&c);
+            found.special |= is_special(c, mode);
             let at_edge = previous.is_none() || next.is_none();
             found.blank_edge |= at_edge && (c == ' ' || is_break(c));
             found.break_space |= c == ' ' && previous.is_some_and(is_break);
@@ -95,6 +95,19 @@ impl Found {
 
     fn forbids_single(&self) -> bool {
         self.break_space || self.space_break || self.special
+    }
+}
+
+/// Whether a character must be escaped.
+fn is_special(c: char, mode: Mode) -> bool {
+    let is_printable = matches!(
+        c,
+        '\u{85}' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fefe}' | '\u{ff00}'..='\u{fffd}'
+            | '\u{10000}'..='\u{10fffe}'
+    );
+    match c {
+        '\n' | ' '..='~' => false,
+        _ => mode == Mode::Sorted || !is_printable,
     }
 }
 

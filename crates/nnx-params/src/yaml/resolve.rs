@@ -1,10 +1,10 @@
 //! What a plain scalar means by the implicit rules of YAML 1.1, those of PyYAML's resolver.
 
-use nnx_params::Value;
+use crate::Value;
 
 /// What a plain scalar resolves to.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Resolved {
+pub enum Resolved {
     /// A text.
     Text,
     /// A value of another type.
@@ -13,8 +13,17 @@ pub(super) enum Resolved {
     Foreign(&'static str),
 }
 
-/// Resolves a plain scalar.
-pub(super) fn resolve(text: &str) -> Resolved {
+/// Resolves a plain scalar, by the implicit rules of YAML 1.1 as PyYAML has them.
+///
+/// ```
+/// use nnx_params::Value;
+/// use nnx_params::yaml::{Resolved, resolve};
+///
+/// assert_eq!(resolve("1e5"), Resolved::Text);
+/// assert_eq!(resolve("012"), Resolved::Value(Value::Int(10)));
+/// assert_eq!(resolve("no"), Resolved::Value(Value::Bool(false)));
+/// ```
+pub fn resolve(text: &str) -> Resolved {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Resolved::Value(Value::None),
         "<<" => return Resolved::Foreign("a merge key"),

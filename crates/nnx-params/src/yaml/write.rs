@@ -1,10 +1,10 @@
 //! The text that `yaml.safe_dump(state, sort_keys=True)` gives.
 
-use nnx_params::python_text::yaml_float;
-use nnx_params::{State, Value};
+use crate::python_text::yaml_float;
+use crate::{State, Value};
 
 use super::analysis::{Style, is_simple_key, style};
-use super::scalar::Page;
+use super::scalar::{Mode, Page};
 
 /// Spaces of one level.
 const STEP: usize = 2;
@@ -14,13 +14,30 @@ const STEP: usize = 2;
 ///
 /// ```
 /// use nnx_params::State;
-/// use nnx_run::yaml::to_yaml;
+/// use nnx_params::yaml::to_yaml;
 ///
 /// let state = State::from_iter([("weight_decay", 5e-5), ("lr", 1.0)]);
 /// assert_eq!(to_yaml(&state), "lr: 1.0\nweight_decay: 5.0e-05\n");
 /// ```
 pub fn to_yaml(state: &State) -> String {
-    let mut page = Page::default();
+    document(state, Page::of(Mode::Sorted))
+}
+
+/// The text that PyYAML's `dump(state, sort_keys=False, allow_unicode=True)` gives: the same with the
+/// keys in their order, and with what is printable as it is.
+///
+/// ```
+/// use nnx_params::State;
+/// use nnx_params::yaml::to_yaml_in_order;
+///
+/// let state = State::from_iter([("b", "日本"), ("a", "08"), ("c", "1:30")]);
+/// assert_eq!(to_yaml_in_order(&state), "b: 日本\na: 08\nc: '1:30'\n");
+/// ```
+pub fn to_yaml_in_order(state: &State) -> String {
+    document(state, Page::of(Mode::InOrder))
+}
+
+fn document(state: &State, mut page: Page) -> String {
     if state.is_empty() {
         page.put("{}");
         page.end_line();
@@ -33,19 +50,21 @@ pub fn to_yaml(state: &State) -> String {
 /// A block mapping, whose first line begins where the page stands.
 fn mapping(page: &mut Page, state: &State, indent: usize) {
     let mut entries: Vec<(&str, &Value)> = state.iter().collect();
-    entries.sort_unstable_by_key(|(key, _)| *key);
+    if page.mode() == Mode::Sorted {
+        entries.sort_unstable_by_key(|(key, _)| *key);
+    }
     for (index, (key, item)) in entries.into_iter().enumerate() {
         if index > 0 {
             page.put(&" ".repeat(indent));
         }
         let inner = indent.saturating_add(STEP);
         if is_simple_key(key) {
-            page.scalar(key, style(key, true), inner, true);
+            page.scalar(key, style(key, true, page.mode()), inner, true);
             page.put(":");
         } else {
             // A key that does not fit one line stands behind a `?`.
             page.put("? ");
-            page.scalar(key, style(key, false), inner, false);
+            page.scalar(key, style(key, false, page.mode()), inner, false);
             page.end_line();
             page.put(&" ".repeat(indent));
             page.put(":");
@@ -106,7 +125,7 @@ fn leaf(page: &mut Page, value: &Value, indent: usize) {
         Value::Bool(false) => page.put("false"),
         Value::Int(int) => page.put(&int.to_string()),
         Value::Float(float) => page.put(&yaml_float(*float)),
-        Value::Str(text) => match (style(text, false), text.as_str()) {
+        Value::Str(text) => match (style(text, false, page.mode()), text.as_str()) {
             (Style::Plain, "") => page.put("''"),
             (style, text) => page.scalar(text, style, indent, false),
         },

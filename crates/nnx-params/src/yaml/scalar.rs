@@ -5,14 +5,37 @@ use super::analysis::{Style, is_break};
 /// The column from which on a line is folded.
 const WIDTH: usize = 80;
 
+/// How `dump` was called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// Keys in the order of their code points, ASCII only.
+    Sorted,
+    /// Keys in their order, and what is printable as it is (`allow_unicode`).
+    InOrder,
+}
+
 /// A text that grows, and the column it has got to.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Page {
     text: String,
     column: usize,
+    mode: Mode,
 }
 
 impl Page {
+    /// An empty one.
+    pub(super) fn of(mode: Mode) -> Self {
+        Self {
+            text: String::new(),
+            column: 0,
+            mode,
+        }
+    }
+
+    pub(super) fn mode(&self) -> Mode {
+        self.mode
+    }
+
     /// The whole text.
     pub(super) fn into_text(self) -> String {
         self.text
@@ -96,7 +119,7 @@ impl Page {
         let mut characters = text.chars().enumerate().peekable();
         while let Some((index, c)) = characters.next() {
             let next = characters.peek().map(|(_, next)| *next);
-            let escape = escape(c);
+            let escape = escape(c, self.mode);
             if let Some(escape) = &escape {
                 self.put(&std::mem::take(&mut run));
                 self.put(escape);
@@ -130,7 +153,7 @@ impl Page {
 }
 
 /// The escape of a character that needs one.
-fn escape(c: char) -> Option<String> {
+fn escape(c: char, mode: Mode) -> Option<String> {
     let name = match c {
         '\0' => '0',
         '\u{7}' => 'a',
@@ -143,10 +166,16 @@ fn escape(c: char) -> Option<String> {
         '\u{1b}' => 'e',
         '"' | '\\' => c,
         '\u{85}' => 'N',
-        '\u{a0}' => '_',
+        '\u{a0}' if mode == Mode::Sorted => '_',
+        '\u{a0}' => return None,
         '\u{2028}' => 'L',
         '\u{2029}' => 'P',
         ' '..='~' => return None,
+        '\u{a1}'..='\u{d7ff}' | '\u{e000}'..='\u{fefe}' | '\u{ff00}'..='\u{fffd}'
+            if mode == Mode::InOrder =>
+        {
+            return None;
+        }
         _ => {
             let code = u32::from(c);
             return Some(match code {
