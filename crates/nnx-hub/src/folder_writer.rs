@@ -26,7 +26,7 @@ use crate::weights::{INDEX, WEIGHTS, replaced};
 /// Where a model puts its files. Nothing of it is in the folder before all of it is written.
 ///
 /// The files are made beside their places and then moved there one by one, weights first and the
-/// configuration last, so that a save that fails leaves the old folder as it was.
+/// configuration last, so that a save that fails before that leaves the old folder as it was.
 #[derive(Debug)]
 pub struct FolderWriter {
     target: PathBuf,
@@ -210,6 +210,13 @@ impl FolderWriter {
     /// # Errors
     /// When the operating system refuses.
     pub(crate) fn place_all(self) -> Result<()> {
+        // What is known to fail does so before anything is touched.
+        for name in &self.files {
+            let to = self.target.join(name);
+            if to.is_dir() {
+                return Err(Error::io(&to, std::io::ErrorKind::IsADirectory.into()));
+            }
+        }
         let (last, first): (Vec<_>, Vec<_>) = self
             .files
             .iter()

@@ -81,7 +81,12 @@ fn a_copy_that_fails_leaves_the_folder_as_it_was() {
 #[test]
 fn a_copy_that_fails_on_its_way_leaves_no_mixture() {
     let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let files = ["config.json", "model.safetensors", "x.index.json", "z.txt"];
+    let files = [
+        "config.json",
+        "model.safetensors",
+        "x.index.json",
+        "z/z.txt",
+    ];
     put(from.path(), &files.map(|name| (name, "new")));
     put(
         to.path(),
@@ -91,16 +96,13 @@ fn a_copy_that_fails_on_its_way_leaves_no_mixture() {
             .collect::<Vec<_>>(),
     );
     // The last of those that come first has no place.
-    put(&to.path().join("z.txt"), &[("in.the", "way")]);
+    put(to.path(), &[("z", "in the way")]);
     copy_files(from.path(), &files, to.path()).unwrap_err();
-    assert_eq!(names(to.path()), ["model.safetensors", "z.txt"]);
+    assert_eq!(names(to.path()), ["model.safetensors", "z"]);
     // A configuration that does not change stays all the time.
     put(to.path(), &[("config.json", "new")]);
     copy_files(from.path(), &files, to.path()).unwrap_err();
-    assert_eq!(
-        names(to.path()),
-        ["config.json", "model.safetensors", "z.txt"]
-    );
+    assert_eq!(names(to.path()), ["config.json", "model.safetensors", "z"]);
 }
 
 #[cfg(unix)]
@@ -124,4 +126,17 @@ fn links_are_replaced_or_refused() {
         );
     }
     assert_eq!(names(elsewhere.path()), ["a.txt"]);
+}
+
+#[test]
+fn a_folder_in_the_way_of_a_file_is_seen_beforehand() {
+    let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let files = ["config.json", "model.safetensors", "z.txt"];
+    put(from.path(), &files.map(|name| (name, "new")));
+    put(to.path(), &[("config.json", "old"), ("z.txt/x", "mine")]);
+    let error = copy_files(from.path(), &files, to.path()).unwrap_err();
+    assert!(error.to_string().contains("z.txt"), "{error}");
+    assert_eq!(names(to.path()), ["config.json", "z.txt"]);
+    let config = fs::read_to_string(to.path().join("config.json")).unwrap();
+    assert_eq!(config, "old");
 }
