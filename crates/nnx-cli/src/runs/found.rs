@@ -19,9 +19,18 @@ pub(super) fn ids(root: &Path) -> Result<Vec<String>, Failure> {
     Ok(NNRun::ids(root)?)
 }
 
-/// The name of the folder of the one run whose id begins so; a whole id is never ambiguous.
+/// The word for the run that the folder of runs points to.
+const BEST: &str = "best";
+
+/// The name of the folder of the one run whose id begins so; a whole id is never ambiguous. `best`
+/// is the run that the folder of runs points to.
 pub(super) fn folder(typed: &str, root: &Path) -> Result<String, Failure> {
     let mut ids = ids(root)?;
+    let best = match typed {
+        BEST => NNRun::best_id(root)?,
+        _ => None,
+    };
+    let typed = best.as_deref().unwrap_or(typed);
     if let Some(whole) = ids.iter().position(|id| id == typed) {
         return Ok(ids.swap_remove(whole));
     }
