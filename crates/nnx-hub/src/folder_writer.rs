@@ -21,7 +21,7 @@ use crate::config_json::{config_json, from_serde, ordered_json};
 use crate::error::{BoxError, Error, Result};
 use crate::folder::{CARD, CONFIG};
 use crate::safe_path;
-use crate::weights::{INDEX, WEIGHTS, replaced};
+use crate::weights::{INDEX, WEIGHTS, is_weights, replaced};
 
 /// Where a model puts its files. Nothing of it is in the folder before all of it is written.
 ///
@@ -224,7 +224,8 @@ impl FolderWriter {
         if !first.is_empty() {
             for name in &last {
                 let (new, old) = (self.staged.path().join(name), self.target.join(name));
-                if !same(&new, &old) {
+                // The same index may name shards that are other ones.
+                if name.ends_with(INDEX_END) || !same(&new, &old) {
                     remove(&old)?;
                 }
             }
@@ -250,12 +251,33 @@ impl FolderWriter {
         fs::rename(&from, &to).map_err(|error| Error::io(&to, error))
     }
 
+    /// Weights and configurations in the folders of the new files that these do not replace: they are
+    /// of an earlier save.
+    fn kept(&self) -> Vec<String> {
+        let stale = self.stale_weights();
+        let mut existing = self.existing();
+        existing.retain(|path| {
+            let is_new = self.has(path) || stale.contains(path);
+            !is_new && (is_weights(path) || path.rsplit('/').next() == Some(CONFIG))
+        });
+        existing.sort();
+        existing
+    }
+
     /// Weights of an earlier save under names that the new one does not have; they would be read in
     /// the place of the new ones.
     fn stale_weights(&self) -> Vec<String> {
         let new: BTreeSet<&str> = self.files.iter().map(String::as_str).collect();
+        let existing = self.existing();
+        let shards = |index: &str| shard_names(&self.staged.path().join(index));
+        let stale = replaced(existing.iter().map(String::as_str), &new, shards);
+        stale.into_iter().map(str::to_owned).collect()
+    }
+
+    /// What is there already in the folders of the new files.
+    fn existing(&self) -> Vec<String> {
+        let new = self.files.iter().map(String::as_str);
         let folders: BTreeSet<&str> = new
-            .iter()
             .map(|name| &name[..name.rfind('/').map_or(0, |slash| slash + 1)])
             .collect();
         let mut existing = Vec::new();
@@ -265,9 +287,7 @@ impl FolderWriter {
             let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
             existing.extend(names.map(|name| format!("{folder}{name}")));
         }
-        let shards = |index: &str| shard_names(&self.staged.path().join(index));
-        let stale = replaced(existing.iter().map(String::as_str), &new, shards);
-        stale.into_iter().map(str::to_owned).collect()
+        existing
     }
 }
 

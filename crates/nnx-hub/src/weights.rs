@@ -54,6 +54,11 @@ fn split(path: &str) -> (&str, &str) {
     path.split_at(path.rfind('/').map_or(0, |slash| slash + 1))
 }
 
+/// Whether a file holds weights, or says which files do.
+pub(crate) fn is_weights(path: &str) -> bool {
+    Family::of(split(path).1).is_some()
+}
+
 /// Those of the files that are there already that hold weights which the new files replace under
 /// other names: they would be read in the place of the new ones, or beside them.
 ///

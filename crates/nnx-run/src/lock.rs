@@ -17,7 +17,7 @@ impl FileLock {
     /// Waits for the exclusive lock of a file, which is made where it is not there.
     pub(crate) fn exclusive(path: &Path) -> io::Result<Self> {
         loop {
-            refuse_link(path)?;
+            refuse_others(path)?;
             let file = OpenOptions::new()
                 .read(true)
                 .write(true)
@@ -35,7 +35,7 @@ impl FileLock {
     /// holds it.
     pub(crate) fn try_exclusive(path: &Path) -> io::Result<Option<Self>> {
         loop {
-            refuse_link(path)?;
+            refuse_others(path)?;
             let file = OpenOptions::new()
                 .read(true)
                 .write(true)
@@ -57,7 +57,7 @@ impl FileLock {
     /// file, so that no writer was ever there. Nothing is created.
     pub(crate) fn shared(path: &Path) -> io::Result<Option<Self>> {
         loop {
-            refuse_link(path)?;
+            refuse_others(path)?;
             let file = match File::open(path) {
                 Ok(file) => file,
                 Err(error) if is_absence(&error) => return Ok(None),
@@ -88,15 +88,16 @@ fn wait(lock: impl Fn() -> io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// A link is not followed, as `filelock` does not.
-fn refuse_link(path: &Path) -> io::Result<()> {
-    match fs::symlink_metadata(path) {
-        Ok(metadata) if metadata.is_symlink() => Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "expected a lock file, found a symbolic link",
-        )),
-        _ => Ok(()),
-    }
+/// A link is not followed, as `filelock` does not, and what is no file, such as a pipe, not waited
+/// for.
+fn refuse_others(path: &Path) -> io::Result<()> {
+    let found = match fs::symlink_metadata(path) {
+        Ok(about) if about.is_symlink() => "a symbolic link",
+        Ok(about) if !about.is_file() => "something else",
+        _ => return Ok(()),
+    };
+    let what = format!("expected a lock file, found {found}");
+    Err(io::Error::new(io::ErrorKind::InvalidInput, what))
 }
 
 /// Whether the locked file is still the one at the path: whoever held the lock may have removed the

@@ -47,11 +47,13 @@ fn weights_of_an_earlier_copy_go() {
         &["config.json", "model.safetensors.index.json"],
         &["model-00001-of-00001.safetensors"],
     ] {
-        copy_files(from.path(), some, to.path()).unwrap();
+        let kept = copy_files(from.path(), some, to.path()).unwrap();
+        assert!(kept.contains(&"model.safetensors".to_owned()), "{some:?}");
         assert!(to.path().join("model.safetensors").exists(), "{some:?}");
         assert!(to.path().join("model-00001-of-00002.safetensors").exists());
     }
-    copy_files(from.path(), &of.map(|(name, _)| name), to.path()).unwrap();
+    let kept = copy_files(from.path(), &of.map(|(name, _)| name), to.path()).unwrap();
+    assert_eq!(kept, Vec::<String>::new());
     let mut expected = of.map(|(name, _)| name).to_vec();
     expected.push("mine.txt");
     expected.sort();
@@ -99,8 +101,11 @@ fn a_copy_that_fails_on_its_way_leaves_no_mixture() {
     put(to.path(), &[("z", "in the way")]);
     copy_files(from.path(), &files, to.path()).unwrap_err();
     assert_eq!(names(to.path()), ["model.safetensors", "z"]);
-    // A configuration that does not change stays all the time.
-    put(to.path(), &[("config.json", "new")]);
+    // A configuration that does not change stays all the time. The same index may be of other shards.
+    put(
+        to.path(),
+        &[("config.json", "new"), ("x.index.json", "new")],
+    );
     copy_files(from.path(), &files, to.path()).unwrap_err();
     assert_eq!(names(to.path()), ["config.json", "model.safetensors", "z"]);
 }

@@ -44,7 +44,14 @@ pub(super) fn run(arguments: &Pull) -> Result<Outcome, Failure> {
     }
     if let Some(target) = &arguments.to {
         let names: Vec<_> = files.iter().map(|file| file.to_string_lossy()).collect();
-        copy_files(&folder, &names, target)?;
+        let kept = copy_files(&folder, &names, target)?;
+        if !kept.is_empty() {
+            transfer::tell(&format!(
+                "`{}` keeps what is not of this version and need not fit it: `{}`",
+                target.display(),
+                kept.join("`, `")
+            ));
+        }
         folder.clone_from(target);
     }
     Ok(Outcome::success(if arguments.json {

@@ -40,19 +40,19 @@ fn bar() -> Arc<dyn Told> {
                     bar.advance(file, *done);
                 }
             }
-            Event::Note(line) => {
-                let tell = || {
-                    // Where nobody can be told, nobody is.
-                    let _ = writeln!(io::stderr(), "nnx: {}", escaped(line));
-                };
-                match state.as_ref() {
-                    Some(bar) => bar.progress.beside(tell),
-                    None => tell(),
-                }
-            }
+            Event::Note(line) => match state.as_ref() {
+                Some(bar) => bar.progress.beside(|| tell(line)),
+                None => tell(line),
+            },
             _ => {}
         }
     })
+}
+
+/// Prints a note on standard error.
+pub(super) fn tell(line: &str) {
+    // Where nobody can be told, nobody is.
+    let _ = writeln!(io::stderr(), "nnx: {}", escaped(line));
 }
 
 struct Bar {

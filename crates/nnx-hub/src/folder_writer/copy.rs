@@ -5,6 +5,8 @@ use std::path::Path;
 
 use super::FolderWriter;
 use crate::error::{Error, ErrorKind, Result};
+use crate::folder::CONFIG;
+use crate::weights::is_weights;
 
 /// Copies files from one folder, such as a [snapshot](crate::Hub::snapshot), into another one, which
 /// is made if it is absent. What links lead to is copied.
@@ -15,10 +17,13 @@ use crate::error::{Error, ErrorKind, Result};
 /// copy under names that these do not have are removed: they would be read in their place, or beside
 /// them.
 ///
+/// Gives the names of weights and configurations that the folder has of an earlier copy beside
+/// weights or a configuration that are new: where a part was copied alone, they need not fit.
+///
 /// # Errors
 /// [`ErrorKind::UnsafePath`] when a name leads out of the folder, or over a link within it;
 /// [`ErrorKind::Io`] when the operating system refuses.
-pub fn copy_files(from: &Path, names: &[impl AsRef<str>], to: &Path) -> Result<()> {
+pub fn copy_files(from: &Path, names: &[impl AsRef<str>], to: &Path) -> Result<Vec<String>> {
     for name in names {
         refuse_links(to, name.as_ref())?;
     }
@@ -30,7 +35,13 @@ pub fn copy_files(from: &Path, names: &[impl AsRef<str>], to: &Path) -> Result<(
             std::io::copy(&mut source, out).map(|_| ())
         })?;
     }
-    writer.place_all()
+    let is_of_model = |name: &str| is_weights(name) || name.rsplit('/').next() == Some(CONFIG);
+    let kept = match names.iter().any(|name| is_of_model(name.as_ref())) {
+        true => writer.kept(),
+        false => Vec::new(),
+    };
+    writer.place_all()?;
+    Ok(kept)
 }
 
 /// Refuses a name one of whose folders is a link: it leads elsewhere.

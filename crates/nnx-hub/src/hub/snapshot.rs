@@ -237,6 +237,10 @@ impl Hub {
                 for name in cache.names(commit)? {
                     check(&name, None)?;
                 }
+                self.client.note(&format!(
+                    "the cache does not tell which files `{repo}` has at `{revision}`: those that \
+                     it holds are taken for all"
+                ));
             }
         }
         match missing.is_empty() {

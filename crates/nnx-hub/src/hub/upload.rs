@@ -60,6 +60,7 @@ impl Hub {
     /// are left out, so that a whole `runs/<id>/` can be given while it is still written to.
     ///
     /// # Errors
+    /// [`ErrorKind::MissingFile`] when there is nothing to upload or delete,
     /// [`ErrorKind::TokenMissing`], [`ErrorKind::Forbidden`], [`ErrorKind::RevisionNotFound`] when
     /// the branch is absent, [`ErrorKind::Conflict`] when somebody else committed in between,
     /// [`ErrorKind::CommitUnknown`], or what goes wrong on the way or on the disk. Nothing was
@@ -85,6 +86,13 @@ impl Hub {
             options.allow_patterns.as_deref(),
             &options.ignore_patterns,
         )?;
+        if files.is_empty() && options.delete_patterns.is_empty() {
+            return Err(Error::from(ErrorKind::MissingFile {
+                folder: folder.as_ref().to_path_buf(),
+                file: "file to upload".to_owned(),
+                hint: "check the folder, and the patterns that files must match",
+            }));
+        }
         let repo = hub.create_repo(repo, options.private)?;
         let mut upload = hub.upload_files(&files, &repo, branch, options)?;
         upload.left_out = left_out;
