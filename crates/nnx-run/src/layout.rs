@@ -84,22 +84,27 @@ impl RunFolder {
     }
 }
 
+/// Opens a file, if it is there; a link is followed, as Python does. What is no file, such as a pipe,
+/// would be waited for without end, and is the error that `other` gives.
+pub(crate) fn open_file(path: &Path, other: impl FnOnce() -> Error) -> Result<Option<fs::File>> {
+    let located = |error: std::io::Error| Error::from(error).in_path(path);
+    match fs::metadata(path) {
+        Ok(about) if about.is_file() => fs::File::open(path).map(Some).map_err(located),
+        Ok(_) => Err(other().in_path(path)),
+        Err(error) if is_absence(&error) => Ok(None),
+        Err(error) => Err(located(error)),
+    }
+}
+
 /// The bytes of a file, if it is there and not larger than allowed.
 pub(crate) fn read_bounded(path: &Path, what: &'static str, most: u64) -> Result<Option<Vec<u8>>> {
     use std::io::Read;
 
     let located = |error: std::io::Error| Error::from(error).in_path(path);
-    match fs::metadata(path) {
-        Ok(about) if about.is_file() => {}
-        // What is no file, such as a pipe, would never end.
-        Ok(_) => {
-            let what = "expected a file, found something else";
-            return Err(Error::malformed(what).in_path(path));
-        }
-        Err(error) if is_absence(&error) => return Ok(None),
-        Err(error) => return Err(located(error)),
-    }
-    let file = fs::File::open(path).map_err(located)?;
+    let other = || Error::malformed("expected a file, found something else");
+    let Some(file) = open_file(path, other)? else {
+        return Ok(None);
+    };
     let mut bytes = Vec::new();
     file.take(most.saturating_add(1))
         .read_to_end(&mut bytes)

@@ -17,13 +17,7 @@ impl FileLock {
     /// Waits for the exclusive lock of a file, which is made where it is not there.
     pub(crate) fn exclusive(path: &Path) -> io::Result<Self> {
         loop {
-            refuse_others(path)?;
-            let file = OpenOptions::new()
-                .read(true)
-                .write(true)
-                .create(true)
-                .truncate(false)
-                .open(path)?;
+            let file = opened(path)?;
             wait(|| file.lock())?;
             if is_current(&file, path)? {
                 return Ok(Self { _file: file });
@@ -35,13 +29,7 @@ impl FileLock {
     /// holds it.
     pub(crate) fn try_exclusive(path: &Path) -> io::Result<Option<Self>> {
         loop {
-            refuse_others(path)?;
-            let file = OpenOptions::new()
-                .read(true)
-                .write(true)
-                .create(true)
-                .truncate(false)
-                .open(path)?;
+            let file = opened(path)?;
             match file.try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => return Ok(None),
@@ -69,6 +57,17 @@ impl FileLock {
             }
         }
     }
+}
+
+/// Opens a lock file, which is made where it is not there.
+fn opened(path: &Path) -> io::Result<File> {
+    refuse_others(path)?;
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path)
 }
 
 /// Whether an error says that the file, or a folder on the way to it, is not there.

@@ -1,6 +1,6 @@
 //! Reading the files of a journal, as far as they count.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read;
 use std::path::Path;
 
@@ -8,25 +8,20 @@ use nnx_params::python_text::json_loads;
 use nnx_params::{State, Value};
 
 use crate::error::{Error, Result, shown};
-use crate::lock::is_absence;
+use crate::layout::open_file;
 
 /// At most that many bytes from the beginning of a file; none where there is no such file.
-///
-/// A link is followed, as Python does. What is no file, such as a pipe, would never end.
 fn beginning(path: &Path, most: u64) -> Result<Option<Vec<u8>>> {
-    let located = |error: std::io::Error| Error::from(error).in_path(path);
-    match fs::metadata(path) {
-        Ok(metadata) if metadata.is_file() => {}
-        Ok(_) => {
-            let what = "expected a file of the history journal, found something else";
-            return Err(Error::history_corruption(what).in_path(path));
-        }
-        Err(error) if is_absence(&error) => return Ok(None),
-        Err(error) => return Err(located(error)),
-    }
+    let other = || {
+        Error::history_corruption("expected a file of the history journal, found something else")
+    };
+    let Some(file) = open_file(path, other)? else {
+        return Ok(None);
+    };
     let mut bytes = Vec::new();
-    let file = File::open(path).map_err(located)?;
-    file.take(most).read_to_end(&mut bytes).map_err(located)?;
+    file.take(most)
+        .read_to_end(&mut bytes)
+        .map_err(|error| Error::from(error).in_path(path))?;
     Ok(Some(bytes))
 }
 
