@@ -3,7 +3,7 @@
 mod checkpoints;
 
 use nnx::params::{MonitorSpec, Value};
-use nnx::run::{CheckpointStore, NNRun, RunSummary};
+use nnx::run::{CheckpointStore, EpochMetrics, NNRun, RunSummary};
 use serde::Serialize;
 
 use self::checkpoints::CheckpointPart;
@@ -58,6 +58,7 @@ pub(super) fn run(arguments: &One) -> Result<Outcome, Failure> {
         .net()
         .map_or_else(String::new, ToString::to_string);
     let checkpoints = checkpoints::of(&CheckpointStore::new(&folder, root)?)?;
+    let epochs = run.epochs();
     let shown = Shown {
         id: run.id().to_owned(),
         net,
@@ -77,26 +78,26 @@ pub(super) fn run(arguments: &One) -> Result<Outcome, Failure> {
         }),
         state: JsonState(run.full_state()?),
         metadata: JsonState(run.metadata().clone()),
-        epochs: run.epochs().iter().map(EpochPart::of).collect(),
+        epochs: epochs.iter().map(EpochPart::of).collect(),
         checkpoints,
         warnings: warnings::of(&run),
         folder,
     };
     let text = match arguments.place.json {
         true => json::object(&shown),
-        false => text(&shown, &run, &Page::of_stdout()),
+        false => text(&shown, (&run, &epochs), &Page::of_stdout()),
     };
     Ok(Outcome::success(text))
 }
 
-fn text(shown: &Shown, run: &NNRun, page: &Page) -> String {
-    let epochs = format!(
+fn text(shown: &Shown, (run, epochs): (&NNRun, &[EpochMetrics]), page: &Page) -> String {
+    let count = format!(
         "{} of {}",
         size::grouped(shown.epochs.len() as u128),
         size::count(shown.planned_epochs, "epoch")
     );
     let mut out = format!(
-        "{}: {}, {epochs}, {}\n",
+        "{}: {}, {count}, {}\n",
         page.paint(BOLD, &escaped(&shown.folder)),
         escaped(&shown.net),
         size::count(shown.records, "record")
@@ -122,7 +123,7 @@ fn text(shown: &Shown, run: &NNRun, page: &Page) -> String {
     };
     section("Configuration", &fields(&shown.state.as_value()), "");
     section("Metadata", &fields(&shown.metadata.as_value()), "");
-    let (epochs, note) = epochs_table(run);
+    let (epochs, note) = epochs_table(run, epochs);
     section("Epochs", &epochs, &note);
     section("Checkpoints", &checkpoints::table(&shown.checkpoints), "");
     section("Files", &checkpoints::files_table(&shown.checkpoints), "");
@@ -141,8 +142,7 @@ fn fields(value: &Value) -> Table {
 }
 
 /// The epochs, and what stands below them.
-fn epochs_table(run: &NNRun) -> (Table, String) {
-    let epochs = run.epochs();
+fn epochs_table(run: &NNRun, epochs: &[EpochMetrics]) -> (Table, String) {
     let further: Vec<Further> = epochs.iter().map(Further::of).collect();
     let with_further: Vec<_> = epochs.iter().zip(&further).collect();
     let key = run.monitor().map(MonitorSpec::key);
