@@ -80,7 +80,9 @@ pub use dtype::Dtype;
 pub use error::{Error, ErrorKind, Result};
 pub use globals::{GlobalUse, Standing};
 pub use limits::Limits;
-pub use reader::{CheckpointReader, OpenOptions, OtherEntry, TensorEntry, shards_of};
+pub use reader::{
+    CheckpointReader, OpenOptions, OtherEntry, TensorEntry, index_or_file, shards_of,
+};
 pub use save::save_atomic;
 pub use sniff::{Format, SNIFF_BYTES, compression, sniff};
 pub use source::Source;

@@ -24,7 +24,7 @@ use indexmap::IndexMap;
 pub(crate) use self::alias::is_alias;
 pub use self::entry::{OtherEntry, TensorEntry};
 use self::file::{File, Part};
-pub use self::folder::shards_of;
+pub use self::folder::{index_or_file, shards_of};
 pub use self::options::OpenOptions;
 use crate::error::{Error, ErrorKind, Result};
 use crate::globals::GlobalUse;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use nnx_checkpoint::{CheckpointReader, StateDict, shards_of};
+use nnx_checkpoint::{CheckpointReader, StateDict, index_or_file};
 use nnx_params::{State, python_text};
 use serde::de::DeserializeOwned;
 
@@ -140,7 +140,7 @@ impl Folder {
             .iter()
             .map(|name| self.path.join(name))
             .find(|path| path.is_file())
-            .map(of_index)
+            .map(index_or_file)
             .ok_or_else(|| {
                 Error::from(ErrorKind::MissingFile {
                     folder: self.path.clone(),
@@ -166,7 +166,8 @@ impl Folder {
     /// earlier save.
     pub(crate) fn doubt(&self) -> Option<String> {
         let [whole, index] = [WEIGHTS, INDEX].map(|name| self.path.join(name));
-        let is_doubtful = whole.is_file() && index.is_file() && of_index(whole.clone()) == whole;
+        let is_doubtful =
+            whole.is_file() && index.is_file() && index_or_file(whole.clone()) == whole;
         is_doubtful.then(|| {
             format!(
                 "`{}` has `{WEIGHTS}`, which is read, and the shards of `{INDEX}`, which are not; \
@@ -254,19 +255,8 @@ impl Folder {
     }
 }
 
-/// The index of the weights, if the file is one of its shards, or that cannot be told;
-/// else the file.
-fn of_index(weights: PathBuf) -> PathBuf {
-    let index = weights.with_file_name(INDEX);
-    let is_shard = || shards_of(&index).map_or(true, |shards| shards.contains(&weights));
-    match index.is_file() && is_shard() {
-        true => index,
-        false => weights,
-    }
-}
-
 /// The bytes of a file; what is none, such as a pipe, would never end.
-fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
+pub(crate) fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
     match std::fs::metadata(path)?.is_file() {
         true => std::fs::read(path),
         false => Err(std::io::Error::other(

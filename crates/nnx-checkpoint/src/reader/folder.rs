@@ -40,12 +40,12 @@ const SHOWN_NAMES: usize = 5;
 pub(super) fn weights(folder: &Path) -> Result<PathBuf> {
     let mut paths = STANDARD_NAMES.iter().map(|name| folder.join(name));
     let found = paths.find(|path| path.is_file());
-    found.map(of_index).ok_or_else(mistaken::folder)
+    found.map(index_or_file).ok_or_else(mistaken::folder)
 }
 
-/// The index beside a file of weights, if the file is one of its shards, or that cannot be told;
-/// else the file.
-fn of_index(weights: PathBuf) -> PathBuf {
+/// What to open for a file of weights that was found in a folder: the index beside it, if the file is
+/// one of the shards that it names, or if that cannot be told; else the file.
+pub fn index_or_file(weights: PathBuf) -> PathBuf {
     let index = index_of(&weights);
     let is_shard = || shards_of(&index).map_or(true, |shards| shards.contains(&weights));
     match index.is_file() && is_shard() {
