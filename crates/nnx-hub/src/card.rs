@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use nnx_params::yaml::to_yaml_in_order;
 use nnx_params::{State, Value};
 
+use crate::setters::setters;
+
 /// What stands where nothing was given.
 const MORE: &str = "[More Information Needed]";
 
@@ -46,41 +48,18 @@ pub struct ModelCard {
     pub docs_url: Option<String>,
 }
 
-macro_rules! setters {
-    ($($(#[$doc:meta])* $field:ident),*) => {
-        impl ModelCard {
-            $(
-                $(#[$doc])*
-                #[must_use]
-                pub fn $field(mut self, value: impl Into<String>) -> Self {
-                    self.$field = Some(value.into());
-                    self
-                }
-            )*
-        }
-    };
-}
-
-setters! {
-    /// Sets the library that loads the model.
-    library_name,
-    /// Sets the licence.
-    license,
-    /// Sets the licence's name.
-    license_name,
-    /// Sets where the licence can be read.
-    license_link,
-    /// Sets the task.
-    pipeline_tag,
-    /// Sets where the model's code is.
-    repo_url,
-    /// Sets the paper.
-    paper_url,
-    /// Sets the documentation.
-    docs_url
-}
-
 impl ModelCard {
+    setters! {
+        library_name(text: impl Into<String>) = Some(text.into());
+        license(text: impl Into<String>) = Some(text.into());
+        license_name(text: impl Into<String>) = Some(text.into());
+        license_link(text: impl Into<String>) = Some(text.into());
+        pipeline_tag(text: impl Into<String>) = Some(text.into());
+        repo_url(text: impl Into<String>) = Some(text.into());
+        paper_url(text: impl Into<String>) = Some(text.into());
+        docs_url(text: impl Into<String>) = Some(text.into());
+    }
+
     /// Adds tags.
     #[must_use]
     pub fn tags(mut self, tags: impl IntoIterator<Item = impl Into<String>>) -> Self {

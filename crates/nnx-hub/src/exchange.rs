@@ -15,6 +15,7 @@ use crate::digest::Hasher;
 use crate::error::{Error, ErrorKind, Result, shown};
 use crate::progress::{Event, Progress};
 use crate::repo_id::RepoId;
+use crate::setters::setters;
 use crate::token::Token;
 use crate::transport::{Body, Header, Method, Request, Response, Transport, TransportError};
 use crate::url;
@@ -49,25 +50,10 @@ impl Default for Retry {
 }
 
 impl Retry {
-    /// Sets [`attempts`](Self::attempts).
-    #[must_use]
-    pub fn attempts(mut self, attempts: u32) -> Self {
-        self.attempts = attempts;
-        self
-    }
-
-    /// Sets [`first_wait`](Self::first_wait).
-    #[must_use]
-    pub fn first_wait(mut self, wait: Duration) -> Self {
-        self.first_wait = wait;
-        self
-    }
-
-    /// Sets [`max_wait`](Self::max_wait).
-    #[must_use]
-    pub fn max_wait(mut self, wait: Duration) -> Self {
-        self.max_wait = wait;
-        self
+    setters! {
+        attempts(attempts: u32) = attempts;
+        first_wait(wait: Duration) = wait;
+        max_wait(wait: Duration) = wait;
     }
 
     /// The wait after that many failures.
@@ -413,7 +399,7 @@ pub(crate) fn json(call: &Call<'_>, mut response: Response) -> Result<Json, Fail
 }
 
 /// What a lock guards; a thread that panicked has left it whole.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -19,7 +19,7 @@ pub use self::copy::copy_files;
 pub(crate) use self::staging::Staging;
 use crate::config_json::{config_json, from_serde, ordered_json};
 use crate::error::{BoxError, Error, Result};
-use crate::folder::{CARD, CONFIG};
+use crate::folder::{CARD, CONFIG, read_file};
 use crate::safe_path;
 use crate::weights::{INDEX, WEIGHTS, is_weights, replaced};
 
@@ -200,16 +200,19 @@ impl FolderWriter {
         if !self.has(CARD) && !self.target.join(CARD).exists() {
             self.file(CARD, card().as_bytes())?;
         }
-        self.place_all()
+        self.place_all().map(drop)
     }
 
     /// Puts every file in its place. What says how the files belong together comes last, and the old
     /// one goes first where it would fit neither what is there before nor what is there after: who
     /// loads the folder in between finds that a file is missing, never a mixture.
     ///
+    /// Gives the names of weights and configurations beside the new files that stay: they are of an
+    /// earlier save.
+    ///
     /// # Errors
     /// When the operating system refuses.
-    pub(crate) fn place_all(self) -> Result<()> {
+    pub(crate) fn place_all(self) -> Result<Vec<String>> {
         // What is known to fail does so before anything is touched.
         for name in &self.files {
             let to = self.target.join(name);
@@ -217,6 +220,7 @@ impl FolderWriter {
                 return Err(Error::io(&to, std::io::ErrorKind::IsADirectory.into()));
             }
         }
+        let (stale, kept) = self.earlier();
         let (last, first): (Vec<_>, Vec<_>) = self
             .files
             .iter()
@@ -230,7 +234,6 @@ impl FolderWriter {
                 }
             }
         }
-        let stale = self.stale_weights();
         for name in first {
             self.place(name)?;
         }
@@ -240,7 +243,7 @@ impl FolderWriter {
         for name in last {
             self.place(name)?;
         }
-        Ok(())
+        Ok(kept)
     }
 
     fn place(&self, name: &str) -> Result<()> {
@@ -251,27 +254,19 @@ impl FolderWriter {
         fs::rename(&from, &to).map_err(|error| Error::io(&to, error))
     }
 
-    /// Weights and configurations in the folders of the new files that these do not replace: they are
-    /// of an earlier save.
-    fn kept(&self) -> Vec<String> {
-        let stale = self.stale_weights();
-        let mut existing = self.existing();
-        existing.retain(|path| {
-            let is_new = self.has(path) || stale.contains(path);
-            !is_new && (is_weights(path) || path.rsplit('/').next() == Some(CONFIG))
-        });
-        existing.sort();
-        existing
-    }
-
-    /// Weights of an earlier save under names that the new one does not have; they would be read in
-    /// the place of the new ones.
-    fn stale_weights(&self) -> Vec<String> {
+    /// What an earlier save has left beside the new files: weights under names that these do not have,
+    /// which would be read in their place and go, and weights and configurations that stay.
+    fn earlier(&self) -> (Vec<String>, Vec<String>) {
         let new: BTreeSet<&str> = self.files.iter().map(String::as_str).collect();
         let existing = self.existing();
+        let existing = || existing.iter().map(String::as_str);
         let shards = |index: &str| shard_names(&self.staged.path().join(index));
-        let stale = replaced(existing.iter().map(String::as_str), &new, shards);
-        stale.into_iter().map(str::to_owned).collect()
+        let stale = replaced(existing(), &new, shards);
+        let is_kept =
+            |path: &&str| is_of_model(path) && !new.contains(path) && !stale.contains(path);
+        let mut kept: Vec<String> = existing().filter(is_kept).map(str::to_owned).collect();
+        kept.sort();
+        (stale.into_iter().map(str::to_owned).collect(), kept)
     }
 
     /// What is there already in the folders of the new files.
@@ -307,11 +302,13 @@ pub(crate) fn shard_names(index: &Path) -> Option<Vec<String>> {
 
 /// Whether two files have the same bytes, as far as that can be told.
 fn same(one: &Path, other: &Path) -> bool {
-    let read = |path: &Path| match fs::metadata(path) {
-        Ok(about) if about.is_file() => fs::read(path).ok(),
-        _ => None,
-    };
+    let read = |path: &Path| read_file(path).ok();
     read(one).is_some_and(|bytes| Some(bytes) == read(other))
+}
+
+/// Whether a file holds weights or the configuration.
+fn is_of_model(path: &str) -> bool {
+    is_weights(path) || path.rsplit('/').next() == Some(CONFIG)
 }
 
 fn remove(path: &Path) -> Result<()> {

@@ -42,6 +42,7 @@ mod patterns;
 mod progress;
 mod repo_id;
 mod safe_path;
+mod setters;
 mod settings;
 mod token;
 mod transport;

@@ -10,6 +10,7 @@ use crate::Hub;
 use crate::card::ModelCard;
 use crate::error::{Error, ErrorKind, Result};
 use crate::progress::{Event, Progress};
+use crate::setters::setters;
 
 /// The most bytes of tensors in one file of weights, as in `huggingface_hub`.
 pub const MAX_SHARD_BYTES: u64 = 5_000_000_000;
@@ -35,18 +36,9 @@ impl Default for SaveOptions {
 }
 
 impl SaveOptions {
-    /// Sets [`max_shard_bytes`](Self::max_shard_bytes).
-    #[must_use]
-    pub fn max_shard_bytes(mut self, bytes: u64) -> Self {
-        self.max_shard_bytes = bytes;
-        self
-    }
-
-    /// Sets [`card`](Self::card).
-    #[must_use]
-    pub fn card(mut self, card: ModelCard) -> Self {
-        self.card = Some(card);
-        self
+    setters! {
+        max_shard_bytes(bytes: u64) = bytes;
+        card(card: ModelCard) = Some(card);
     }
 }
 
@@ -78,67 +70,16 @@ pub struct LoadOptions {
 }
 
 impl LoadOptions {
-    /// Sets [`revision`](Self::revision).
-    #[must_use]
-    pub fn revision(mut self, revision: impl Into<String>) -> Self {
-        self.revision = Some(revision.into());
-        self
-    }
-
-    /// Sets [`force_download`](Self::force_download).
-    #[must_use]
-    pub fn force_download(mut self, force: bool) -> Self {
-        self.force_download = force;
-        self
-    }
-
-    /// Sets [`local_files_only`](Self::local_files_only).
-    #[must_use]
-    pub fn local_files_only(mut self, local: bool) -> Self {
-        self.local_files_only = local;
-        self
-    }
-
-    /// Sets [`cache_dir`](Self::cache_dir).
-    #[must_use]
-    pub fn cache_dir(mut self, path: impl Into<PathBuf>) -> Self {
-        self.cache_dir = Some(path.into());
-        self
-    }
-
-    /// Sets [`token`](Self::token).
-    #[must_use]
-    pub fn token(mut self, token: crate::Token) -> Self {
-        self.token = Some(token);
-        self
-    }
-
-    /// Sets [`device`](Self::device).
-    #[must_use]
-    pub fn device(mut self, device: Devices) -> Self {
-        self.device = Some(device);
-        self
-    }
-
-    /// Sets [`strict`](Self::strict).
-    #[must_use]
-    pub fn strict(mut self, strict: bool) -> Self {
-        self.strict = Some(strict);
-        self
-    }
-
-    /// Sets [`hub`](Self::hub).
-    #[must_use]
-    pub fn hub(mut self, hub: Hub) -> Self {
-        self.hub = Some(hub);
-        self
-    }
-
-    /// Sets [`progress`](Self::progress).
-    #[must_use]
-    pub fn progress(mut self, progress: Arc<dyn Progress>) -> Self {
-        self.progress = Some(progress);
-        self
+    setters! {
+        revision(revision: impl Into<String>) = Some(revision.into());
+        force_download(force: bool) = force;
+        local_files_only(local: bool) = local;
+        cache_dir(path: impl Into<PathBuf>) = Some(path.into());
+        token(token: crate::Token) = Some(token);
+        device(device: Devices) = Some(device);
+        strict(strict: bool) = Some(strict);
+        hub(hub: Hub) = Some(hub);
+        progress(progress: Arc<dyn Progress>) = Some(progress);
     }
 
     /// Sets an option of the model's own; see [`ModelHubMixin::OPTIONS`](crate::ModelHubMixin::OPTIONS).
@@ -228,102 +169,21 @@ pub struct PushOptions {
 }
 
 impl PushOptions {
-    /// Sets [`commit_message`](Self::commit_message).
-    #[must_use]
-    pub fn commit_message(mut self, message: impl Into<String>) -> Self {
-        self.commit_message = Some(message.into());
-        self
-    }
-
-    /// Sets [`commit_description`](Self::commit_description).
-    #[must_use]
-    pub fn commit_description(mut self, text: impl Into<String>) -> Self {
-        self.commit_description = Some(text.into());
-        self
-    }
-
-    /// Sets [`private`](Self::private).
-    #[must_use]
-    pub fn private(mut self, private: bool) -> Self {
-        self.private = Some(private);
-        self
-    }
-
-    /// Sets [`branch`](Self::branch).
-    #[must_use]
-    pub fn branch(mut self, branch: impl Into<String>) -> Self {
-        self.branch = Some(branch.into());
-        self
-    }
-
-    /// Sets [`create_pr`](Self::create_pr).
-    #[must_use]
-    pub fn create_pr(mut self, create: bool) -> Self {
-        self.create_pr = create;
-        self
-    }
-
-    /// Sets [`allow_patterns`](Self::allow_patterns).
-    #[must_use]
-    pub fn allow_patterns(mut self, of: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.allow_patterns = Some(of.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Sets [`ignore_patterns`](Self::ignore_patterns).
-    #[must_use]
-    pub fn ignore_patterns(mut self, of: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.ignore_patterns = of.into_iter().map(Into::into).collect();
-        self
-    }
-
-    /// Sets [`delete_patterns`](Self::delete_patterns).
-    #[must_use]
-    pub fn delete_patterns(mut self, of: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.delete_patterns = of.into_iter().map(Into::into).collect();
-        self
-    }
-
-    /// Sets [`replace_weights`](Self::replace_weights).
-    #[must_use]
-    pub fn replace_weights(mut self, replace: bool) -> Self {
-        self.replace_weights = replace;
-        self
-    }
-
-    /// Sets [`path_in_repo`](Self::path_in_repo).
-    #[must_use]
-    pub fn path_in_repo(mut self, path: impl Into<String>) -> Self {
-        self.path_in_repo = Some(path.into());
-        self
-    }
-
-    /// Sets [`token`](Self::token).
-    #[must_use]
-    pub fn token(mut self, token: crate::Token) -> Self {
-        self.token = Some(token);
-        self
-    }
-
-    /// Sets [`save`](Self::save).
-    #[must_use]
-    pub fn save(mut self, save: SaveOptions) -> Self {
-        self.save = save;
-        self
-    }
-
-    /// Sets [`hub`](Self::hub).
-    #[must_use]
-    pub fn hub(mut self, hub: Hub) -> Self {
-        self.hub = Some(hub);
-        self
-    }
-
-    /// Sets [`progress`](Self::progress).
-    #[must_use]
-    pub fn progress(mut self, progress: Arc<dyn Progress>) -> Self {
-        self.progress = Some(progress);
-        self
+    setters! {
+        commit_message(message: impl Into<String>) = Some(message.into());
+        commit_description(text: impl Into<String>) = Some(text.into());
+        private(private: bool) = Some(private);
+        branch(branch: impl Into<String>) = Some(branch.into());
+        create_pr(create: bool) = create;
+        allow_patterns(of: impl IntoIterator<Item = impl Into<String>>) = Some(of.into_iter().map(Into::into).collect());
+        ignore_patterns(of: impl IntoIterator<Item = impl Into<String>>) = of.into_iter().map(Into::into).collect();
+        delete_patterns(of: impl IntoIterator<Item = impl Into<String>>) = of.into_iter().map(Into::into).collect();
+        replace_weights(replace: bool) = replace;
+        path_in_repo(path: impl Into<String>) = Some(path.into());
+        token(token: crate::Token) = Some(token);
+        save(save: SaveOptions) = save;
+        hub(hub: Hub) = Some(hub);
+        progress(progress: Arc<dyn Progress>) = Some(progress);
     }
 
     /// The client that the options ask for.

@@ -3,10 +3,8 @@
 use std::fs::File;
 use std::path::Path;
 
-use super::FolderWriter;
+use super::{FolderWriter, is_of_model};
 use crate::error::{Error, ErrorKind, Result};
-use crate::folder::CONFIG;
-use crate::weights::is_weights;
 
 /// Copies files from one folder, such as a [snapshot](crate::Hub::snapshot), into another one, which
 /// is made if it is absent. What links lead to is copied.
@@ -35,13 +33,9 @@ pub fn copy_files(from: &Path, names: &[impl AsRef<str>], to: &Path) -> Result<V
             std::io::copy(&mut source, out).map(|_| ())
         })?;
     }
-    let is_of_model = |name: &str| is_weights(name) || name.rsplit('/').next() == Some(CONFIG);
-    let kept = match names.iter().any(|name| is_of_model(name.as_ref())) {
-        true => writer.kept(),
-        false => Vec::new(),
-    };
-    writer.place_all()?;
-    Ok(kept)
+    let kept = writer.place_all()?;
+    let matters = names.iter().any(|name| is_of_model(name.as_ref()));
+    Ok(if matters { kept } else { Vec::new() })
 }
 
 /// Refuses a name one of whose folders is a link: it leads elsewhere.

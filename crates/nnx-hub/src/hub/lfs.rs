@@ -3,7 +3,7 @@
 
 use std::cell::RefCell;
 use std::fs::File;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use serde_json::{Value as Json, json};
 
@@ -12,7 +12,7 @@ use super::local::LocalFile;
 use super::repository::text;
 use crate::digest::{self, Hasher};
 use crate::error::{Error, ErrorKind, Result};
-use crate::exchange::{Call, Payload, Place};
+use crate::exchange::{Call, Payload, Place, locked};
 use crate::progress::{Direction, Event};
 use crate::repo_id::RepoId;
 use crate::transport::{Header, Method};
@@ -218,8 +218,7 @@ fn is_changed(file: &LocalFile, error: &Error) -> bool {
 
 /// Checks that what was sent is what was hashed before, and what the commit will name.
 fn check_sent(file: &LocalFile, sent: &Mutex<Hasher>) -> Result<()> {
-    let sent = sent.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    match sent.finish() == file.sha256 {
+    match locked(sent).clone().finish() == file.sha256 {
         true => Ok(()),
         false => Err(changed(file)),
     }

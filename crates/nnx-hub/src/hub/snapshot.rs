@@ -12,6 +12,7 @@ use crate::patterns;
 use crate::progress::{Direction, Event};
 use crate::repo_id::RepoId;
 use crate::safe_path;
+use crate::setters::setters;
 
 /// Which files of a repository are wanted.
 #[derive(Clone, Debug, Default)]
@@ -30,39 +31,12 @@ pub struct SnapshotOptions {
 }
 
 impl SnapshotOptions {
-    /// Sets [`revision`](Self::revision).
-    #[must_use]
-    pub fn revision(mut self, revision: impl Into<String>) -> Self {
-        self.revision = Some(revision.into());
-        self
-    }
-
-    /// Sets [`allow_patterns`](Self::allow_patterns).
-    #[must_use]
-    pub fn allow_patterns(mut self, of: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.allow_patterns = Some(of.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Sets [`ignore_patterns`](Self::ignore_patterns).
-    #[must_use]
-    pub fn ignore_patterns(mut self, of: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.ignore_patterns = of.into_iter().map(Into::into).collect();
-        self
-    }
-
-    /// Sets [`force_download`](Self::force_download).
-    #[must_use]
-    pub fn force_download(mut self, force: bool) -> Self {
-        self.force_download = force;
-        self
-    }
-
-    /// Sets [`local_files_only`](Self::local_files_only).
-    #[must_use]
-    pub fn local_files_only(mut self, local: bool) -> Self {
-        self.local_files_only = local;
-        self
+    setters! {
+        revision(revision: impl Into<String>) = Some(revision.into());
+        allow_patterns(of: impl IntoIterator<Item = impl Into<String>>) = Some(of.into_iter().map(Into::into).collect());
+        ignore_patterns(of: impl IntoIterator<Item = impl Into<String>>) = of.into_iter().map(Into::into).collect();
+        force_download(force: bool) = force;
+        local_files_only(local: bool) = local;
     }
 
     fn takes(&self, path: &str) -> bool {
