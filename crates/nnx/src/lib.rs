@@ -11,9 +11,13 @@
 //! | `hub` | `folder` | yes | models in folders: `ModelHubMixin` |
 //! | `hub` | `hub` | yes | models on the Hub |
 //! | `run` | `run` | yes | runs on disk: history, checkpoints, training state |
+//! | `chart` | `chart` | no | charts of values over epochs, as SVG and HTML |
+//! | `chart` | `png` | no | charts as PNG files |
 //!
 //! `cuda` and `metal` let candle compute on a card, where their toolkits are installed.
 
+#[cfg(feature = "chart")]
+pub use nnx_chart as chart;
 pub use nnx_checkpoint as checkpoint;
 pub use nnx_checkpoint::{CheckpointFormat, CheckpointReader, NNCheckpoint};
 #[cfg(feature = "folder")]

@@ -6,13 +6,15 @@ use crate::workspace::Package;
 /// Each published crate and the members that it may name, in any dependency table: a
 /// dev-dependency that points back would make the crates impossible to publish in order.
 const ARROWS: &[(&str, &[&str])] = &[
+    ("nnx-chart", &[]),
     ("nnx-params", &[]),
     ("nnx-checkpoint", &["nnx-params"]),
     ("nnx-net", &["nnx-params", "nnx-checkpoint"]),
     ("nnx-run", &["nnx-params", "nnx-checkpoint"]),
     (
-        "nnx",
+        "thekaveh-nnx",
         &[
+            "nnx-chart",
             "nnx-params",
             "nnx-checkpoint",
             "nnx-net",
@@ -22,7 +24,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("nnx-hub", &["nnx-params", "nnx-checkpoint", "nnx-net"]),
     // The loopback Hub serves its tests, and is published as little as they are.
-    ("nnx-cli", &["nnx", "nnx-hub-server"]),
+    ("nnx-cli", &["thekaveh-nnx", "nnx-hub-server"]),
 ];
 
 pub(super) fn check(packages: &[Package]) -> Vec<Violation> {
@@ -81,9 +83,12 @@ mod tests {
                 ("nnx-checkpoint", vec!["nnx-params"]),
                 ("nnx-net", vec!["nnx-checkpoint", "nnx-params"]),
                 ("nnx-run", vec!["nnx-checkpoint", "nnx-params"]),
-                ("nnx", vec!["nnx-checkpoint", "nnx-params", "nnx-net"]),
+                (
+                    "thekaveh-nnx",
+                    vec!["nnx-checkpoint", "nnx-params", "nnx-net"],
+                ),
                 ("nnx-hub", vec!["nnx-checkpoint", "nnx-net", "nnx-params"]),
-                ("nnx-cli", vec!["nnx"]),
+                ("nnx-cli", vec!["thekaveh-nnx"]),
             ],
             &[],
         );
