@@ -78,11 +78,6 @@ const KNOWN_CIRCLES: &[(&str, &[&str])] = &[
     ("nnx-run", &["best", "journal", "run"]),
     ("nnx-run", &["journal/history", "journal/lineage"]),
     ("nnx-run", &["journal/reader", "journal/records"]),
-    ("nnx-bench", &["peers", "touching"]),
-    (
-        "nnx-hub-server",
-        &["commit", "lfs", "resolve", "routes", "state"],
-    ),
 ];
 
 pub(crate) fn run(arguments: Arguments) -> Result<()> {

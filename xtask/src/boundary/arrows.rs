@@ -94,6 +94,33 @@ mod tests {
         );
     }
 
+    /// The table of the document has a row for each crate, with the same members.
+    #[test]
+    fn the_document_has_the_same_arrows() {
+        const DOCUMENT: &str = include_str!("../../../docs/architecture.md");
+        let below = DOCUMENT
+            .lines()
+            .skip_while(|line| *line != "| crate | may depend on |");
+        let rows = below.skip(2).take_while(|line| line.starts_with('|'));
+        let mut listed: Vec<(&str, Vec<&str>)> = rows
+            .map(|row| {
+                // What follows in brackets says when.
+                let names = row.split('`').skip(1).step_by(2);
+                let mut names = names.filter(|name| {
+                    ARROWS.iter().any(|(known, _)| known == name) || *name == "nnx-hub-server"
+                });
+                (names.next().unwrap(), names.collect())
+            })
+            .collect();
+        let mut known: Vec<(&str, Vec<&str>)> = ARROWS
+            .iter()
+            .map(|(name, members)| (*name, members.to_vec()))
+            .collect();
+        listed.sort_unstable();
+        known.sort_unstable();
+        assert_eq!(listed, known);
+    }
+
     #[test]
     fn nothing_points_back() {
         check(
