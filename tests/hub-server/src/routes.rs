@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 
 use crate::access::{Outcome, commit_of, need_user, need_write, repo};
 use crate::message::{Asked, Origin, Reply};
-use crate::repo::{Commit, Entry, Repo, pointer};
+use crate::repo::{Entry, Repo, pointer};
 use crate::state::{Inner, is_large};
 use crate::{commit, lfs, resolve};
 
