@@ -70,8 +70,8 @@ fn style() -> String {
          h1 {{ font-size: 1.35rem; line-height: 1.25; margin: 0 0 12px }}\n\
          h2 {{ font-size: 1.05rem; margin: 24px 0 6px }}\n\
          .legend {{ list-style: none; margin: 0 0 12px; padding: 0; display: flex; flex-wrap: wrap; gap: 2px 36px }}\n\
-         .legend li {{ display: flex; flex-wrap: wrap; gap: 0 16px; align-elements: center }}\n\
-         .legend span {{ display: inline-flex; gap: 7px; align-elements: center; white-space: nowrap }}\n\
+         .legend li {{ display: flex; flex-wrap: wrap; gap: 0 16px; align-items: center }}\n\
+         .legend span {{ display: inline-flex; gap: 7px; align-items: center; white-space: nowrap }}\n\
          .panels {{ display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 480px), 1fr)); gap: 12px 20px }}\n\
          figure {{ margin: 0; max-width: 760px }}\n\
          figure svg {{ display: block; width: 100%; height: auto }}\n\
