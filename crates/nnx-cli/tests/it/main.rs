@@ -10,7 +10,6 @@
 
 mod cases;
 mod charts;
-mod docs;
 mod golden;
 #[cfg(all(feature = "hub", feature = "net"))]
 mod hub;
