@@ -8,6 +8,7 @@ mod desk;
 mod disk_full;
 mod faults;
 mod folders;
+mod ignored;
 mod loading;
 mod publishing;
 mod saving;

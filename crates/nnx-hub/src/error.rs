@@ -244,6 +244,17 @@ pub enum ErrorKind {
         /// The repository.
         repo: String,
     },
+    /// `.gitignore` keeps weights out of the repository.
+    #[error(
+        "nothing was uploaded to `{repo}`, because its `.gitignore` ignores weights: {}; remove them from `.gitignore`, or allow weights to be ignored",
+        first_of(files)
+    )]
+    WeightsIgnored {
+        /// The repository.
+        repo: String,
+        /// The names of all files that hold weights and are ignored.
+        files: Vec<String>,
+    },
     /// A local file changed while it was uploaded.
     #[error("`{file}` changed while it was uploaded; upload again")]
     Changed {
@@ -358,6 +369,7 @@ impl ErrorKind {
             Self::Offline { .. } => "offline",
             Self::Conflict { .. } => "conflict",
             Self::CommitUnknown { .. } => "commit_unknown",
+            Self::WeightsIgnored { .. } => "weights_ignored",
             Self::Changed { .. } => "changed",
             Self::FeatureMissing { .. } => "feature_missing",
             Self::Settings { .. } => "settings",

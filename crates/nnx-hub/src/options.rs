@@ -156,6 +156,10 @@ pub struct PushOptions {
     /// They would be read in the place of the new ones, or beside them. Default: `false`; pushing a
     /// model does it always.
     pub replace_weights: bool,
+    /// Whether weights may be among the files that `.gitignore` keeps out of the repository. They are
+    /// not uploaded, and nothing is deleted in their place. Without this option, such a push is an
+    /// error. Default: `false`.
+    pub allow_ignored: bool,
     /// The folder within the repository. Default: its root.
     pub path_in_repo: Option<String>,
     /// The token, in the place of the client's. Default: none.
@@ -179,6 +183,7 @@ impl PushOptions {
         ignore_patterns(of: impl IntoIterator<Item = impl Into<String>>) = of.into_iter().map(Into::into).collect();
         delete_patterns(of: impl IntoIterator<Item = impl Into<String>>) = of.into_iter().map(Into::into).collect();
         replace_weights(replace: bool) = replace;
+        allow_ignored(allow: bool) = allow;
         path_in_repo(path: impl Into<String>) = Some(path.into());
         token(token: crate::Token) = Some(token);
         save(save: SaveOptions) = save;
@@ -210,6 +215,7 @@ impl fmt::Debug for PushOptions {
             .field("ignore_patterns", &self.ignore_patterns)
             .field("delete_patterns", &self.delete_patterns)
             .field("replace_weights", &self.replace_weights)
+            .field("allow_ignored", &self.allow_ignored)
             .field("path_in_repo", &self.path_in_repo)
             .finish_non_exhaustive()
     }

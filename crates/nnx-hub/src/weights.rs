@@ -54,9 +54,47 @@ fn split(path: &str) -> (&str, &str) {
     path.split_at(path.rfind('/').map_or(0, |slash| slash + 1))
 }
 
-/// Whether a file holds weights, or says which files do.
+/// Whether a file holds the weights of a folder, or says which files do.
 pub(crate) fn is_weights(path: &str) -> bool {
     Family::of(split(path).1).is_some()
+}
+
+/// What the names of files end with that hold weights, whatever the names begin with.
+const WEIGHT_ENDS: [&str; 11] = [
+    ".safetensors",
+    ".bin",
+    ".pt",
+    ".pth",
+    ".pt2",
+    ".ckpt",
+    ".gguf",
+    ".onnx",
+    ".h5",
+    ".msgpack",
+    ".npz",
+];
+
+/// What the names of indexes contain, those of a variant (`….index.fp16.json`) among them.
+const INDEX_PARTS: [&str; 2] = [".safetensors.index.", ".bin.index."];
+
+/// Whether the name of a file says that it holds weights, in a form of this crate's or in another
+/// tool's.
+pub(crate) fn looks_like_weights(path: &str) -> bool {
+    WEIGHT_ENDS.iter().any(|end| path.ends_with(end))
+        || INDEX_PARTS.iter().any(|part| path.contains(part))
+}
+
+/// The folders of weights, each with a slash at its end.
+pub(crate) fn folders_of_weights<'a>(paths: impl Iterator<Item = &'a str>) -> BTreeSet<&'a str> {
+    paths
+        .filter(|path| looks_like_weights(path))
+        .map(|path| split(path).0)
+        .collect()
+}
+
+/// Whether a file's folder is one of those.
+pub(crate) fn is_within(path: &str, folders: &BTreeSet<&str>) -> bool {
+    folders.contains(split(path).0)
 }
 
 /// Those of the files that are there already that hold weights which the new files replace under

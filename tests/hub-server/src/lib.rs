@@ -11,6 +11,7 @@
 
 mod commit;
 mod fault;
+mod gitignore;
 mod hash;
 mod http;
 mod lfs;

@@ -23,6 +23,7 @@ struct Report<'a> {
     uploaded: &'a [String],
     deleted: &'a [String],
     left_out: &'a [String],
+    ignored: &'a [String],
 }
 
 pub(super) fn run(arguments: &Push) -> Result<Outcome, Failure> {
@@ -30,6 +31,7 @@ pub(super) fn run(arguments: &Push) -> Result<Outcome, Failure> {
     let mut options = PushOptions::default()
         .create_pr(arguments.create_pr)
         .replace_weights(true)
+        .allow_ignored(arguments.allow_ignored)
         .ignore_patterns(&arguments.exclude)
         .delete_patterns(&arguments.delete);
     if arguments.private {
@@ -84,6 +86,7 @@ fn report(done: &Upload) -> Report<'_> {
         uploaded: &done.uploaded,
         deleted: &done.deleted,
         left_out: &done.left_out,
+        ignored: &done.ignored,
     }
 }
 
@@ -96,9 +99,21 @@ fn text(done: &Upload) -> String {
             size::count(count, "name")
         ),
     };
+    let ignored = match done.ignored.as_slice() {
+        [] => String::new(),
+        names => format!(
+            "not uploaded, because `.gitignore` ignores {}: `{}`\n",
+            size::count(names.len(), "file"),
+            escaped(&names.join("`, `"))
+        ),
+    };
     if !done.changed {
+        let nothing = match done.ignored.is_empty() {
+            true => "nothing changed",
+            false => "nothing changed except ignored files",
+        };
         return format!(
-            "{}: nothing changed, no commit was made\n{left_out}",
+            "{}: {nothing}, no commit was made\n{left_out}{ignored}",
             escaped(&done.repo)
         );
     }
@@ -107,7 +122,7 @@ fn text(done: &Upload) -> String {
         count => format!(", deleted {count}"),
     };
     format!(
-        "{}: uploaded {}{deleted}\n{left_out}{url}\n",
+        "{}: uploaded {}{deleted}\n{left_out}{ignored}{url}\n",
         escaped(&done.repo),
         size::count(done.uploaded.len(), "file"),
     )

@@ -24,7 +24,7 @@ pub(super) enum UploadMode {
     Regular,
     /// Apart, by its hash.
     Lfs,
-    /// The repository's `.gitignore` has it.
+    /// Not at all: `.gitignore` names it.
     Ignored,
 }
 
@@ -86,8 +86,16 @@ impl Hub {
                 };
                 modes.insert(name.to_owned(), mode);
             }
-            if let Some(file) = batch.iter().find(|file| !modes.contains_key(&file.name)) {
-                return Err(call.protocol(format!("the reply has nothing on `{}`", file.name)));
+            for file in batch {
+                match modes.get_mut(&file.name) {
+                    // Stores refuse objects without bytes.
+                    Some(mode @ UploadMode::Lfs) if file.size == 0 => *mode = UploadMode::Regular,
+                    Some(_) => {}
+                    None => {
+                        let what = format!("the reply has nothing on `{}`", file.name);
+                        return Err(call.protocol(what));
+                    }
+                }
             }
         }
         Ok(modes)

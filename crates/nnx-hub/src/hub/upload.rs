@@ -15,7 +15,7 @@ use crate::options::PushOptions;
 use crate::patterns;
 use crate::progress::{Direction, Event};
 use crate::repo_id::RepoId;
-use crate::weights::replaced;
+use crate::weights::{folders_of_weights, is_within, looks_like_weights, replaced};
 
 /// The message of a commit, as `huggingface_hub` words it.
 const COMMIT_MESSAGE: &str = "Upload folder using huggingface_hub";
@@ -43,6 +43,9 @@ pub struct Upload {
     /// The files of the folder that were left out since they are locks or temporaries, or git's or a
     /// cache's own; patterns do not count.
     pub left_out: Vec<String>,
+    /// The files that differ from those of the repository and were not sent, because `.gitignore`
+    /// names them: the one that the push brings, else the repository's own.
+    pub ignored: Vec<String>,
 }
 
 impl Upload {
@@ -59,8 +62,12 @@ impl Hub {
     /// commit is made. Locks and temporaries of NNx, git's own folder and caches of the `hf` tools
     /// are left out, so that a whole `runs/<id>/` can be given while it is still written to.
     ///
+    /// The Hub refuses files that a `.gitignore` names. They are in [`Upload::ignored`], and nothing
+    /// in the repository is deleted because of them.
+    ///
     /// # Errors
-    /// [`ErrorKind::MissingFile`] when there is nothing to upload or delete,
+    /// [`ErrorKind::WeightsIgnored`] when weights are among the files that the Hub refuses, unless
+    /// [`PushOptions::allow_ignored`] is set; [`ErrorKind::MissingFile`] when there is nothing to upload or delete,
     /// [`ErrorKind::TokenMissing`], [`ErrorKind::Forbidden`], [`ErrorKind::RevisionNotFound`] when
     /// the branch is absent, [`ErrorKind::Conflict`] when somebody else committed in between,
     /// [`ErrorKind::CommitUnknown`], or what goes wrong on the way or on the disk. Nothing was
@@ -128,7 +135,22 @@ impl Hub {
                 .collect()
         };
         let (regular, large) = (of_mode(UploadMode::Regular), of_mode(UploadMode::Lfs));
-        let deleted = deleted(&tree, files, options);
+        let ignored: Vec<&str> = of_mode(UploadMode::Ignored)
+            .into_iter()
+            .map(|file| file.name.as_str())
+            .collect();
+        let ignored_weights: Vec<String> = ignored
+            .iter()
+            .filter(|name| looks_like_weights(name))
+            .map(|name| (*name).to_owned())
+            .collect();
+        if !ignored_weights.is_empty() && !options.allow_ignored {
+            return Err(Error::from(ErrorKind::WeightsIgnored {
+                repo: repo.to_string(),
+                files: ignored_weights,
+            }));
+        }
+        let deleted = deleted(&tree, files, &ignored, options);
         let mut uploaded: Vec<String> = regular
             .iter()
             .chain(&large)
@@ -144,6 +166,7 @@ impl Hub {
             uploaded,
             deleted: deleted.iter().map(|name| (*name).to_owned()).collect(),
             left_out: Vec::new(),
+            ignored: ignored.iter().map(|name| (*name).to_owned()).collect(),
         };
         if upload.uploaded.is_empty() && upload.deleted.is_empty() {
             return Ok(upload);
@@ -189,29 +212,41 @@ fn within(options: &PushOptions) -> Option<&str> {
 }
 
 /// The files of the repository that the commit deletes.
-fn deleted<'a>(tree: &'a [TreeEntry], files: &[LocalFile], options: &PushOptions) -> Vec<&'a str> {
+///
+/// A file that is ignored does not come, so it replaces nothing: the file of its name stays, and
+/// where weights are ignored, so do all weights beside them, whatever else the commit brings.
+fn deleted<'a>(
+    tree: &'a [TreeEntry],
+    files: &[LocalFile],
+    ignored: &[&str],
+    options: &PushOptions,
+) -> Vec<&'a str> {
     let within = within(options);
     let inner = |path: &'a str| match within {
         None => Some(path),
         Some(within) => path.strip_prefix(within)?.strip_prefix('/'),
     };
-    let brought: BTreeSet<&str> = files.iter().map(|file| file.name.as_str()).collect();
+    let names: BTreeSet<&str> = files.iter().map(|file| file.name.as_str()).collect();
+    let coming = names.iter().copied();
+    let coming: BTreeSet<&str> = coming.filter(|name| !ignored.contains(name)).collect();
     let paths = || tree.iter().map(|entry| entry.path.as_str());
     let shards = |index: &str| {
         let file = files.iter().find(|file| file.name == index)?;
         shard_names(&file.path)
     };
-    let replaced: HashSet<&str> = match options.replace_weights {
-        true => replaced(paths(), &brought, shards).into_iter().collect(),
+    let incomplete = folders_of_weights(ignored.iter().copied());
+    let mut replaced: HashSet<&str> = match options.replace_weights {
+        true => replaced(paths(), &coming, shards).into_iter().collect(),
         false => HashSet::new(),
     };
+    replaced.retain(|path| !is_within(path, &incomplete));
     paths()
         .filter(|path| {
             let is_meant =
                 inner(path).is_some_and(|inner| patterns::any(inner, &options.delete_patterns));
             (is_meant || replaced.contains(path))
                 && *path != GIT_ATTRIBUTES
-                && !brought.contains(path)
+                && !names.contains(path)
         })
         .collect()
 }
