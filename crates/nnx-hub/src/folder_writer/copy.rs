@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::{FolderWriter, is_of_model};
 use crate::error::{Error, ErrorKind, Result};
+use crate::safe_path;
 
 /// Copies files from one folder, such as a [snapshot](crate::Hub::snapshot), into another one, which
 /// is made if it is absent. What links lead to is copied.
@@ -23,6 +24,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// [`ErrorKind::Io`] when the operating system refuses.
 pub fn copy_files(from: &Path, names: &[impl AsRef<str>], to: &Path) -> Result<Vec<String>> {
     for name in names {
+        safe_path::check(name.as_ref())?;
         refuse_links(to, name.as_ref())?;
     }
     let mut writer = FolderWriter::new(to, u64::MAX)?;
