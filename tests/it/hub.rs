@@ -10,6 +10,8 @@ mod faults;
 mod folders;
 mod ignored;
 mod loading;
+mod mirror;
 mod publishing;
 mod saving;
+mod shared_cache;
 mod tls;

@@ -20,9 +20,11 @@ pub use self::repository::{Identity, RepoInfo};
 pub use self::snapshot::SnapshotOptions;
 pub use self::tree::TreeEntry;
 pub use self::upload::Upload;
+use crate::cache::RepoCache;
 use crate::error::{Error, ErrorKind, Result};
 use crate::exchange::{Client, Retry};
 use crate::progress::Progress;
+use crate::repo_id::RepoId;
 use crate::settings::Settings;
 use crate::token::Token;
 use crate::transport::{Request, Response, Transport, TransportError};
@@ -44,7 +46,8 @@ use crate::transport::{Request, Response, Transport, TransportError};
 #[derive(Clone)]
 pub struct Hub {
     client: Client,
-    cache_dir: PathBuf,
+    cache_dir: Option<PathBuf>,
+    symlinks: bool,
     offline: bool,
     verify_cached: bool,
 }
@@ -93,6 +96,7 @@ impl Hub {
                 progress: None,
             },
             cache_dir: settings.cache_dir,
+            symlinks: settings.symlinks,
             offline: settings.offline,
             verify_cached: true,
         }
@@ -125,9 +129,22 @@ impl Hub {
         &self.client.endpoint
     }
 
-    /// The cache.
-    pub fn cache_dir(&self) -> &Path {
-        &self.cache_dir
+    /// The cache; `None` where nothing says where it is and there is no home folder to keep it in.
+    pub fn cache_dir(&self) -> Option<&Path> {
+        self.cache_dir.as_deref()
+    }
+
+    /// The part of the cache that belongs to a repository.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Settings`] when there is no folder to keep the cache in.
+    fn repo_cache(&self, repo: &RepoId) -> Result<RepoCache> {
+        let folder = self.cache_dir().ok_or_else(|| {
+            Error::from(ErrorKind::Settings {
+                what: "there is no home folder to keep the cache in; set `HF_HUB_CACHE`".to_owned(),
+            })
+        })?;
+        Ok(RepoCache::new(folder, repo, self.symlinks))
     }
 
     /// The same client with what a single call has of its own.
@@ -141,7 +158,7 @@ impl Hub {
             self.client.token = Some(token.clone()).filter(|token| !token.is_empty());
         }
         if let Some(cache_dir) = cache_dir {
-            self.cache_dir = cache_dir.to_path_buf();
+            self.cache_dir = Some(cache_dir.to_path_buf());
         }
         if let Some(progress) = progress {
             self.client.progress = Some(Arc::clone(progress));
@@ -174,10 +191,11 @@ impl fmt::Debug for Hub {
 fn online(settings: &Settings) -> Result<Arc<dyn Transport>> {
     use crate::transport::HttpTransport;
 
-    Ok(Arc::new(match &settings.certificates {
+    let transport = match &settings.certificates {
         None => HttpTransport::new(settings.timeout),
         Some(file) => HttpTransport::trusting(file, settings.timeout)?,
-    }))
+    };
+    Ok(Arc::new(transport.proxies(settings.proxies.clone())))
 }
 
 #[cfg(not(feature = "online"))]

@@ -33,6 +33,7 @@ mod folder;
 mod folder_writer;
 #[cfg(feature = "generate")]
 mod generative_nn_model;
+mod http_date;
 mod hub;
 mod mixin;
 #[cfg(feature = "nnx")]
@@ -40,6 +41,7 @@ mod nn_model;
 mod options;
 mod patterns;
 mod progress;
+mod proxies;
 mod repo_id;
 mod safe_path;
 mod setters;
@@ -61,6 +63,7 @@ pub use mixin::ModelHubMixin;
 pub use options::{LoadOptions, MAX_SHARD_BYTES, PushOptions, SaveOptions};
 pub use patterns::matches as pattern_matches;
 pub use progress::{Direction, Event, Progress};
+pub use proxies::Proxies;
 pub use repo_id::RepoId;
 pub use settings::Settings;
 pub use token::Token;

@@ -130,7 +130,7 @@ mod tests {
     use crate::RepoId;
 
     fn cache(folder: &tempfile::TempDir) -> RepoCache {
-        RepoCache::new(folder.path(), &RepoId::parse("a/b").unwrap())
+        RepoCache::new(folder.path(), &RepoId::parse("a/b").unwrap(), true)
     }
 
     /// Written by `huggingface_hub` 2.4.0: `write_tree_cache(folder, "c" * 40, {…})`.

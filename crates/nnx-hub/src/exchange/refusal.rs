@@ -1,9 +1,10 @@
 //! What a status other than success stands for.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use super::{Call, Failure};
 use crate::error::{Error, ErrorKind, shown};
+use crate::http_date;
 use crate::token::Token;
 use crate::transport::{Method, Response};
 
@@ -73,10 +74,17 @@ fn is_page(message: &str) -> bool {
     message.starts_with('<')
 }
 
-/// The wait that the reply asks for: `Retry-After` in seconds, or the time left of a rate limit's
-/// window.
+/// The wait that the reply asks for: `Retry-After` in seconds or as a date, or the time left of a
+/// rate limit's window.
 fn retry_after(response: &Response) -> Option<Duration> {
     let seconds = |text: &str| text.trim().parse().ok().map(Duration::from_secs);
+    let until = |text: &str| {
+        let then = http_date::parse(text.trim())?;
+        // The server's own clock, which need not be right.
+        let now = response.header("date").and_then(http_date::parse);
+        let wait = then.duration_since(now.unwrap_or_else(SystemTime::now));
+        Some(wait.unwrap_or_default())
+    };
     let limit = || {
         let limit = response.header("ratelimit")?;
         limit
@@ -85,7 +93,7 @@ fn retry_after(response: &Response) -> Option<Duration> {
     };
     response
         .header("retry-after")
-        .and_then(seconds)
+        .and_then(|text| seconds(text).or_else(|| until(text)))
         .or_else(limit)
 }
 

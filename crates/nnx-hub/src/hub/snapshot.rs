@@ -64,7 +64,7 @@ impl Hub {
     pub fn snapshot(&self, repo: &RepoId, options: &SnapshotOptions) -> Result<PathBuf> {
         let revision = options.revision.as_deref().unwrap_or("main");
         check_revision(revision)?;
-        let cache = RepoCache::new(&self.cache_dir, repo);
+        let cache = self.repo_cache(repo)?;
         if self.offline || options.local_files_only {
             let commit = self.cached(repo, revision, &cache)?;
             let takes = |path: &str| options.takes(path);
@@ -75,7 +75,7 @@ impl Hub {
         let mut entries = self.listed(repo, &commit, &cache)?;
         entries.retain(|entry| options.takes(&entry.path));
         self.fetch(repo, &commit, &entries, &cache, options.force_download)?;
-        cache.set_commit(revision, &commit)?;
+        self.note_commit(&cache, revision, &commit)?;
         let folder = cache.snapshot(&commit);
         std::fs::create_dir_all(&folder).map_err(|error| Error::io(&folder, error))?;
         Ok(folder)
@@ -94,7 +94,7 @@ impl Hub {
         safe_path::check(file)?;
         let revision = options.revision.as_deref().unwrap_or("main");
         check_revision(revision)?;
-        let cache = RepoCache::new(&self.cache_dir, repo);
+        let cache = self.repo_cache(repo)?;
         if self.offline || options.local_files_only {
             let commit = self.cached(repo, revision, &cache)?;
             if self.check_cached(repo, revision, &cache, &commit, &|path| path == file)? {
@@ -112,7 +112,7 @@ impl Hub {
             return Err(entry_not_found(repo, revision, file));
         }
         self.fetch(repo, &commit, &entries, &cache, options.force_download)?;
-        cache.set_commit(revision, &commit)?;
+        self.note_commit(&cache, revision, &commit)?;
         Ok(cache.snapshot(&commit).join(file))
     }
 
@@ -138,10 +138,8 @@ impl Hub {
         }
         let mut missing = Vec::new();
         for entry in entries {
-            let has = !force && cache.has(&entry.digest, Some(entry.size), self.verify_cached)?;
-            match has {
-                true => cache.link(commit, &entry.path, &entry.digest)?,
-                false => missing.push(entry),
+            if force || !self.is_placed(commit, entry, cache)? {
+                missing.push(entry);
             }
         }
         if !missing.is_empty() {
@@ -151,10 +149,17 @@ impl Hub {
                 bytes: missing.iter().map(|entry| entry.size).sum(),
             });
         }
+        let mut is_told = false;
         for entry in missing {
             let lock = cache.lock(&entry.digest)?;
+            if lock.is_none() && !is_told {
+                is_told = true;
+                self.client.note(
+                    "the cache cannot be locked here; another process may download the same files",
+                );
+            }
             // Another process may have brought it in the meantime.
-            if force || !cache.has(&entry.digest, Some(entry.size), self.verify_cached)? {
+            if force || !self.is_placed(commit, entry, cache)? {
                 // Without the lock another process may be writing what looks left behind.
                 let leftover = match lock.is_some() && !force {
                     true => cache.leftover(&entry.digest, entry.size),
@@ -163,12 +168,35 @@ impl Hub {
                 let mut file = cache.incomplete(&entry.digest)?;
                 self.download_into(repo, commit, entry, leftover, &mut file)?;
                 cache.keep(file, &entry.digest)?;
+                cache.link(commit, &entry.path, &entry.digest, true)?;
             }
             if lock.is_some() {
                 cache.remove_leftovers(&entry.digest);
             }
-            drop(lock);
-            cache.link(commit, &entry.path, &entry.digest)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the snapshot has a file, which gets its place there if the cache has it.
+    fn is_placed(&self, commit: &str, entry: &TreeEntry, cache: &RepoCache) -> Result<bool> {
+        let TreeEntry {
+            path, digest, size, ..
+        } = entry;
+        if cache.has(digest, Some(*size), self.verify_cached)? {
+            cache.link(commit, path, digest, false)?;
+            return Ok(true);
+        }
+        // Where there are no links, the snapshot has the file itself.
+        cache.holds(commit, path, Some((digest, *size)), self.verify_cached)
+    }
+
+    /// Notes in the cache which commit a revision stands for, for a later call without the network.
+    fn note_commit(&self, cache: &RepoCache, revision: &str, commit: &str) -> Result<()> {
+        if !cache.set_commit(revision, commit)? {
+            self.client.note(&format!(
+                "the cache cannot note that `{revision}` is the commit `{commit}`; without the \
+                 network, ask for the commit"
+            ));
         }
         Ok(())
     }
@@ -232,7 +260,7 @@ impl Hub {
         Error::from(ErrorKind::NotCached {
             repo: repo.to_string(),
             revision: revision.to_owned(),
-            cache: self.cache_dir.clone(),
+            cache: self.cache_dir.clone().unwrap_or_default(),
         })
     }
 }

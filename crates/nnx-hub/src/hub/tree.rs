@@ -75,16 +75,22 @@ impl Hub {
             }
             next = match link {
                 None => None,
-                Some(link) => {
-                    let url = url::join(&call.url, &link)
-                        .filter(|url| url::origin(url) == url::origin(&call.url));
-                    Some(
-                        url.ok_or_else(|| call.protocol("the listing goes on at another address"))?,
-                    )
-                }
+                Some(link) => Some(self.page(&call, &link)?),
             };
         }
         Ok(entries)
+    }
+
+    /// Where the next page is. A mirror may pass on a link that names the Hub's own address; the page
+    /// is asked of the endpoint all the same, which alone gets the token.
+    fn page(&self, call: &Call<'_>, link: &str) -> Result<String> {
+        let url = url::join(&call.url, link).ok_or_else(|| {
+            call.protocol("the listing goes on at an address that is not followed")
+        })?;
+        if url::origin(&url) == url::origin(&call.url) {
+            return Ok(url);
+        }
+        Ok(self.client.url(url::path_and_query(&url)))
     }
 }
 
