@@ -69,7 +69,7 @@ impl RepoCache {
     /// read-only. As in `huggingface_hub`, the files count all the same.
     ///
     /// # Errors
-    /// When the operating system refuses for another reason.
+    /// When the operating system returns another error.
     pub(crate) fn set_commit(&self, revision: &str, commit: &str) -> Result<bool> {
         match self.note_commit(revision, commit) {
             Ok(()) => Ok(true),
@@ -124,7 +124,7 @@ impl RepoCache {
         let target = fs::read_link(&path).ok();
         let linked = target
             .as_deref()
-            .and_then(|target| Digest::of_name(target.file_name()?.to_str()?));
+            .and_then(|target| Digest::from_hex(target.file_name()?.to_str()?));
         match (linked, known) {
             (Some(linked), Some((digest, bytes))) => {
                 Ok(linked == *digest && self.has(digest, Some(bytes), verify)?)
@@ -140,7 +140,7 @@ impl RepoCache {
     /// The names of the files in a snapshot, those of links that lead nowhere among them.
     ///
     /// # Errors
-    /// When the operating system refuses.
+    /// When the operating system returns an error.
     pub(crate) fn names(&self, commit: &str) -> Result<Vec<String>> {
         let root = self.snapshot(commit);
         let mut names = Vec::new();

@@ -1,4 +1,4 @@
-//! What the `hf` tools keep in variables and files: endpoint, token, cache.
+//! The settings that the `hf` tools read from variables and files: endpoint, token, cache.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -7,13 +7,13 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::proxies::Proxies;
 use crate::token::Token;
 
-/// The Hub that everyone means.
+/// The address of the public Hub.
 pub(crate) const DEFAULT_ENDPOINT: &str = "https://huggingface.co";
 
-/// How long a connection may be silent, unless `HF_HUB_DOWNLOAD_TIMEOUT` says otherwise.
+/// The default of `HF_HUB_DOWNLOAD_TIMEOUT`: how long a connection may be silent.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Where the Hub is and who asks, as the variables and files of the `hf` tools say.
+/// The settings of the client, read from the variables and files of the `hf` tools.
 ///
 /// | variable | what |
 /// |---|---|
@@ -35,23 +35,23 @@ pub struct Settings {
     pub endpoint: String,
     /// The token, if there is one.
     pub token: Option<Token>,
-    /// The cache; `None` where no variable names it and there is no home folder to keep it in.
+    /// The folder of the cache; `None` if no variable names it and there is no home folder.
     pub cache_dir: Option<PathBuf>,
-    /// Whether the cache may have symbolic links, where the file system takes them.
+    /// Whether the cache uses symbolic links where the file system supports them.
     pub symlinks: bool,
     /// Whether only the cache is used.
     pub offline: bool,
     /// How long a connection may be silent.
     pub timeout: Duration,
-    /// The file of certificates to trust, as PEM, in the place of Mozilla's list.
+    /// The file of certificates to trust, as PEM, in place of Mozilla's list.
     pub certificates: Option<PathBuf>,
     /// The proxies.
     pub proxies: Proxies,
 }
 
 impl Settings {
-    /// The settings of this process's environment. Without `HOME`, the home folder is the one that
-    /// the system knows of the user.
+    /// Reads the settings from the environment of this process. Without `HOME`, the home folder is
+    /// the one that the system has for the user.
     ///
     /// # Errors
     /// [`ErrorKind::Settings`] when a variable has no usable value, [`ErrorKind::Io`] when the file of
@@ -63,7 +63,7 @@ impl Settings {
         })
     }
 
-    /// The settings of an environment of your own.
+    /// Reads the settings from the given variables.
     ///
     /// # Errors
     /// As for [`from_env`](Self::from_env).
@@ -100,8 +100,8 @@ impl Settings {
             .is_some_and(|it| it.contains('@'))
         {
             return Err(Error::from(ErrorKind::Settings {
-                what: "`HF_ENDPOINT` holds a user's name or password, which would end up in \
-                       messages; use a token instead"
+                what: "`HF_ENDPOINT` contains a user name or password, which messages would \
+                       show; use a token instead"
                     .to_owned(),
             }));
         }
@@ -157,14 +157,14 @@ fn read_if_there(path: &Path) -> Result<String> {
     }
 }
 
-/// What the `hf` tools take for true.
+/// Whether the `hf` tools read the value as true.
 fn is_true(value: Option<String>) -> bool {
     value.is_some_and(|value| {
         ["1", "ON", "YES", "TRUE"].contains(&value.to_ascii_uppercase().as_str())
     })
 }
 
-/// Puts the values of `$NAME` and `${NAME}` in their places; what has no value stays.
+/// Replaces `$NAME` and `${NAME}` by their values; a name without a value is unchanged.
 fn expand(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> String {
     let mut out = String::new();
     let mut rest = text;

@@ -24,7 +24,7 @@ enum Family {
 }
 
 impl Family {
-    fn of(name: &str) -> Option<Self> {
+    fn from_name(name: &str) -> Option<Self> {
         if name == WEIGHTS || name == INDEX || is_shard(name, "model-", ".safetensors") {
             return Some(Self::SafeTensors);
         }
@@ -56,7 +56,7 @@ fn split(path: &str) -> (&str, &str) {
 
 /// Whether a file holds the weights of a folder, or says which files do.
 pub(crate) fn is_weights(path: &str) -> bool {
-    Family::of(split(path).1).is_some()
+    Family::from_name(split(path).1).is_some()
 }
 
 /// What the names of files end with that hold weights, whatever the names begin with.
@@ -110,7 +110,7 @@ pub(crate) fn replaced<'a>(
     let mut complete: HashMap<&str, Family> = HashMap::new();
     for path in new {
         let (folder, name) = split(path);
-        let Some(family) = Family::of(name) else {
+        let Some(family) = Family::from_name(name) else {
             continue;
         };
         let (whole, index) = family.names();
@@ -128,7 +128,7 @@ pub(crate) fn replaced<'a>(
     existing
         .filter(|path| {
             let (folder, name) = split(path);
-            let family = Family::of(name).zip(complete.get(folder));
+            let family = Family::from_name(name).zip(complete.get(folder));
             family.is_some_and(|(old, new)| old <= *new) && !new.contains(path)
         })
         .collect()

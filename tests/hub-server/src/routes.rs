@@ -88,6 +88,7 @@ pub(crate) fn route(inner: &mut Inner, asked: &Asked) -> Outcome {
     let has = |key: &str| query.iter().any(|(name, _)| name == key);
     // `/api/models/gpt2/…` leads to `/api/models/openai-community/gpt2/…`.
     if let ["api", "models", name, rest @ ..] = parts.as_slice()
+        && let [] | ["revision" | "tree" | "refs", ..] = rest
         && let Some(id) = inner.canonical.get(*name)
     {
         let target = format!("/api/models/{id}/{}", rest.join("/"));

@@ -3,12 +3,11 @@
 
 use std::path::Path;
 
-use nnx_hub::{ErrorKind, PushOptions, SaveOptions, Upload};
+use nnx_hub::{ErrorKind, ModelHubMixin, PushOptions, SaveOptions, Upload, UploadOptions};
 use nnx_hub_server::{Action, Fault};
 
 use super::desk::{Desk, REPO, repo};
 use super::saving::small;
-use nnx_hub::ModelHubMixin;
 
 const INDEX: &str = "model.safetensors.index.json";
 const FIRST: &str = "model-00001-of-00002.safetensors";
@@ -29,17 +28,18 @@ fn index() -> String {
 /// A Hub with a model in shards.
 fn desk_with_shards() -> Desk {
     let desk = Desk::in_memory();
+    let index = index();
     let files: [(&str, &[u8]); 4] = [
         ("config.json", b"{}"),
         (FIRST, b"old1"),
         (SECOND, b"old2"),
-        (INDEX, index().as_bytes()),
+        (INDEX, index.as_bytes()),
     ];
     desk.state().seed(REPO, &files);
     desk
 }
 
-fn push(desk: &Desk, files: &[(&str, &str)], options: &PushOptions) -> nnx_hub::Result<Upload> {
+fn push(desk: &Desk, files: &[(&str, &str)], options: &UploadOptions) -> nnx_hub::Result<Upload> {
     let folder = tempfile::tempdir().unwrap();
     put(folder.path(), files);
     desk.hub.upload_folder(folder.path(), &repo(), options)
@@ -66,7 +66,7 @@ fn ignored_weights_are_an_error_and_nothing_is_deleted() {
             ("model.safetensors", "new weights"),
             ("train.log", "x"),
         ];
-        let options = PushOptions::default().replace_weights(replace);
+        let options = UploadOptions::default().replace_weights(replace);
         let error = push(&desk, &files, &options).unwrap_err();
         check_ignored(&error, &["model.safetensors"]);
         assert_eq!(desk.state().files(REPO, "main"), before);
@@ -83,7 +83,7 @@ fn weights_that_may_be_ignored_replace_nothing() {
         ("model.safetensors", "new weights"),
         ("train.log", "x"),
     ];
-    let options = PushOptions::default()
+    let options = UploadOptions::default()
         .replace_weights(true)
         .allow_ignored(true);
     let pushed = push(&desk, &files, &options).unwrap();
@@ -99,7 +99,7 @@ fn weights_that_may_be_ignored_replace_nothing() {
 /// Weights of PyTorch take the place of those of safetensors, unless there are new ones of these.
 #[test]
 fn weights_in_the_other_format_replace_nothing_beside_ignored_ones() {
-    let options = PushOptions::default()
+    let options = UploadOptions::default()
         .replace_weights(true)
         .allow_ignored(true);
     let weights = [
@@ -130,7 +130,7 @@ fn an_index_with_an_ignored_shard_replaces_nothing() {
             (shard, "two"),
             (".gitignore", "part.safetensors"),
         ];
-        let options = PushOptions::default().replace_weights(true);
+        let options = UploadOptions::default().replace_weights(true);
         let error = push(&desk, &files, &options).unwrap_err();
         check_ignored(&error, &[shard]);
         let pushed = push(&desk, &files, &options.allow_ignored(true)).unwrap();
@@ -146,7 +146,7 @@ fn a_pattern_does_not_delete_the_file_that_an_ignored_one_would_replace() {
     let old: [(&str, &[u8]); 2] = [("train.log", b"old"), ("other.txt", b"old")];
     desk.state().seed(REPO, &old);
     let files = [(".gitignore", "*.log"), ("train.log", "new")];
-    let options = PushOptions::default().delete_patterns(["*"]);
+    let options = UploadOptions::default().delete_patterns(["*"]);
     let pushed = push(&desk, &files, &options).unwrap();
     assert_eq!(pushed.deleted, ["other.txt"]);
     assert_eq!(pushed.ignored, ["train.log"]);
@@ -160,11 +160,11 @@ fn files_that_the_repository_ignores_are_told_where_nothing_else_changed() {
     let old: [(&str, &[u8]); 2] = [(".gitignore", b"*.safetensors\n*.log"), ("a.txt", b"1")];
     desk.state().seed(REPO, &old);
     let files = [("a.txt", "1"), ("train.log", "x")];
-    let pushed = push(&desk, &files, &PushOptions::default()).unwrap();
+    let pushed = push(&desk, &files, &UploadOptions::default()).unwrap();
     assert!(!pushed.changed);
     assert_eq!(pushed.ignored, ["train.log"]);
     let nested = [("a.txt", "1"), ("deep/down/m.safetensors", "x")];
-    let error = push(&desk, &nested, &PushOptions::default()).unwrap_err();
+    let error = push(&desk, &nested, &UploadOptions::default()).unwrap_err();
     check_ignored(&error, &["deep/down/m.safetensors"]);
 }
 
@@ -179,7 +179,7 @@ fn an_ignored_file_that_is_there_already_is_no_error() {
         ("model.safetensors", "same"),
         ("config.json", "new"),
     ];
-    let options = PushOptions::default().replace_weights(true);
+    let options = UploadOptions::default().replace_weights(true);
     let pushed = push(&desk, &files, &options).unwrap();
     assert_eq!(pushed.uploaded, [".gitignore", "config.json"]);
     assert_eq!(pushed.ignored, Vec::<String>::new());
@@ -212,7 +212,7 @@ fn an_empty_file_is_regular_whatever_the_hub_says() {
     let reply = r#"{"files": [{"path": "empty.bin", "uploadMode": "lfs", "shouldIgnore": false}]}"#;
     desk.state()
         .fault(Fault::new("/preupload/", Action::Body(reply.to_owned())));
-    let pushed = push(&desk, &[("empty.bin", "")], &PushOptions::default()).unwrap();
+    let pushed = push(&desk, &[("empty.bin", "")], &UploadOptions::default()).unwrap();
     assert_eq!(pushed.uploaded, ["empty.bin"]);
     assert!(!desk.state().is_large(REPO, "empty.bin"));
     let seen = desk.state().seen().into_iter();

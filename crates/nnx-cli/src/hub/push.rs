@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use nnx::hub::{PushOptions, RepoId, Upload};
+use nnx::hub::{RepoId, Upload, UploadOptions};
 use serde::Serialize;
 
 use super::transfer;
@@ -28,7 +28,7 @@ struct Report<'a> {
 
 pub(super) fn run(arguments: &Push) -> Result<Outcome, Failure> {
     let repo = RepoId::parse(&arguments.repo)?;
-    let mut options = PushOptions::default()
+    let mut options = UploadOptions::default()
         .create_pr(arguments.create_pr)
         .replace_weights(true)
         .allow_ignored(arguments.allow_ignored)
@@ -58,17 +58,18 @@ pub(super) fn run(arguments: &Push) -> Result<Outcome, Failure> {
 
 /// Publishes a checkpoint of NNx as `save_pretrained` writes it.
 #[cfg(feature = "net")]
-fn model(path: &Path, repo: &str, options: PushOptions) -> Result<Upload, Failure> {
-    use nnx::hub::ModelHubMixin;
+fn model(path: &Path, repo: &str, options: UploadOptions) -> Result<Upload, Failure> {
+    use nnx::hub::{ModelHubMixin, PushOptions};
 
     let checkpoint = nnx::NNCheckpoint::from_file(path)?;
     let model = nnx::NNModel::from_checkpoint(&checkpoint)
         .map_err(|error| Failure::from(error).in_path(path))?;
-    Ok(model.push_to_hub_with(repo, &options.hub(transfer::hub()?))?)
+    let options = PushOptions::default().upload(options).hub(transfer::hub()?);
+    Ok(model.push_to_hub_with(repo, &options)?)
 }
 
 #[cfg(not(feature = "net"))]
-fn model(_: &Path, _: &str, _: PushOptions) -> Result<Upload, Failure> {
+fn model(_: &Path, _: &str, _: UploadOptions) -> Result<Upload, Failure> {
     Err(Failure::new(
         "unsupported",
         "publishing a checkpoint needs networks: install the command with the feature `net`, or \

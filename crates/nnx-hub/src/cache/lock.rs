@@ -27,7 +27,7 @@ impl RepoCache {
     /// every download has a temporary file of its own, which takes its place in one step.
     ///
     /// # Errors
-    /// When the operating system refuses for another reason.
+    /// When the operating system returns another error.
     pub(crate) fn lock(&self, digest: &Digest) -> Result<Option<File>> {
         let path = self.locks.join(format!("{}.lock", digest.hex()));
         match locked(&self.locks, &path) {

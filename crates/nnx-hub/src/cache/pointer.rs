@@ -14,7 +14,7 @@ impl RepoCache {
     /// now (`is_new`) is moved instead of copied, so that it is not on the disk twice.
     ///
     /// # Errors
-    /// When the operating system refuses.
+    /// When the operating system returns an error.
     pub(crate) fn link(
         &self,
         commit: &str,

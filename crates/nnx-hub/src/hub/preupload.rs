@@ -8,8 +8,8 @@ use serde_json::{Value as Json, json};
 
 use super::Hub;
 use super::local::LocalFile;
+use crate::api_request::{ApiRequest, RequestContext};
 use crate::error::Result;
-use crate::exchange::{Call, Place};
 use crate::repo_id::RepoId;
 use crate::transport::Method;
 use crate::url::escape;
@@ -61,13 +61,14 @@ impl Hub {
                 body["gitIgnore"] = text.as_str().into();
             }
             let body = body.to_string().into_bytes();
-            let place = Place {
+            let context = RequestContext {
                 repo: Some(repo),
                 revision: Some(revision),
                 file: None,
             };
-            let call = Call::new(Method::Post, self.client.url(&path), place).json(&body);
-            let reply = self.client.json(&call)?;
+            let request =
+                ApiRequest::new(Method::Post, self.client.url(&path), context).json(&body);
+            let reply = self.client.json(&request)?;
             let rows = reply.get("files").and_then(Json::as_array);
             for row in rows.into_iter().flatten() {
                 let Some(name) = row.get("path").and_then(Json::as_str) else {
@@ -80,7 +81,7 @@ impl Hub {
                     Some("regular") => UploadMode::Regular,
                     other => {
                         return Err(
-                            call.protocol(format!("unknown way to store a file: {other:?}"))
+                            request.protocol(format!("unknown way to store a file: {other:?}"))
                         );
                     }
                 };
@@ -93,7 +94,7 @@ impl Hub {
                     Some(_) => {}
                     None => {
                         let what = format!("the reply has nothing on `{}`", file.name);
-                        return Err(call.protocol(what));
+                        return Err(request.protocol(what));
                     }
                 }
             }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use nnx_hub::{PushOptions, Request, Response, Transport, TransportError};
+use nnx_hub::{Request, Response, Transport, TransportError, UploadOptions};
 
 use super::super::desk::{Desk, REPO, Server, direct, repo};
 use super::Outcome::Error;
@@ -48,7 +48,7 @@ fn check(parts: Option<usize>, meddle: fn(&Path)) -> &'static str {
             meddle: Box::new(move || meddle(&changed)),
         };
         let hub = desk.over(Arc::new(meddling));
-        let options = PushOptions::default();
+        let options = UploadOptions::default();
         let error = hub
             .upload_folder(folder.path(), &repo(), &options)
             .unwrap_err();

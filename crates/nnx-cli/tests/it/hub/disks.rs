@@ -53,24 +53,24 @@ int open64(const char *path, int flags, ...) {
 }
 "#;
 
-/// The library, built by the compiler that links Rust's programs.
-fn library(folder: &Path) -> PathBuf {
-    let (source, library) = (folder.join("fail.c"), folder.join("fail.so"));
-    fs::write(&source, SOURCE).expect("a new file");
+/// The library, where the command starts: a path in the variable that loads it may have no spaces.
+const LIBRARY: &str = "./fail.so";
+
+/// Builds the library by the compiler that links Rust's programs.
+fn build_library(folder: &Path) {
+    fs::write(folder.join("fail.c"), SOURCE).expect("a new file");
     let built = Command::new("cc")
-        .args(["-shared", "-fPIC", "-o"])
-        .args([&library, &source])
-        .arg("-ldl")
+        .args(["-shared", "-fPIC", "-o", LIBRARY, "fail.c", "-ldl"])
+        .current_dir(folder)
         .output()
         .expect("a C compiler, which links Rust's programs as well");
     let said = String::from_utf8_lossy(&built.stderr);
     assert!(built.status.success(), "{said}");
-    library
 }
 
-fn pull(desk: &Desk, library: &Path, failing: &[(&str, i32)], words: &[&str]) -> Output {
+fn pull(desk: &Desk, failing: &[(&str, i32)], words: &[&str]) -> Output {
     let mut command = desk.command(&[&["pull", REPO, "--json"], words].concat());
-    command.env("LD_PRELOAD", library);
+    command.env("LD_PRELOAD", LIBRARY);
     for (name, number) in failing {
         command.env(name, number.to_string());
     }
@@ -90,15 +90,15 @@ fn check_pulled(output: &Output) -> PathBuf {
     folder
 }
 
-fn desk() -> (Desk, PathBuf) {
+fn desk() -> Desk {
     let desk = Desk::new();
     let weights = vec![b'w'; 1000];
     desk.hub.seed(
         REPO,
         &[("config.json", b"{}"), ("model.safetensors", &weights)],
     );
-    let library = library(desk.home.path());
-    (desk, library)
+    build_library(desk.home.path());
+    desk
 }
 
 const EPERM: i32 = 1;
@@ -114,10 +114,10 @@ const EOPNOTSUPP: i32 = 95;
 fn files_arrive_on_disks_without_links() {
     for number in [EPERM, EOPNOTSUPP, ENOSYS, EACCES] {
         for has_hard_links in [true, false] {
-            let (desk, library) = desk();
+            let desk = desk();
             let all = [("FAIL_SYMLINK", number), ("FAIL_LINK", number)];
             let failing = if has_hard_links { &all[..1] } else { &all };
-            let folder = check_pulled(&pull(&desk, &library, failing, &[]));
+            let folder = check_pulled(&pull(&desk, failing, &[]));
             assert!(!folder.join("model.safetensors").is_symlink(), "{number}");
             // A file is on the disk once.
             let blobs = desk.home.path().join("hf/hub/models--acme--model/blobs");
@@ -125,18 +125,17 @@ fn files_arrive_on_disks_without_links() {
             assert_eq!(blobs, if has_hard_links { 3 } else { 0 }, "{number}");
             // It is downloaded once, and found without the network.
             desk.hub.calm();
-            check_pulled(&pull(&desk, &library, failing, &[]));
+            check_pulled(&pull(&desk, failing, &[]));
             let mut seen = desk.hub.seen().into_iter();
             assert!(
                 seen.all(|seen| !seen.target.contains("/resolve/")),
                 "{number}"
             );
-            check_pulled(&pull(&desk, &library, failing, &["--offline"]));
+            check_pulled(&pull(&desk, failing, &["--offline"]));
             // A new version is one.
             desk.hub.seed(REPO, &[("README.md", b"new")]);
             check_pulled(&pull(
                 &desk,
-                &library,
                 failing,
                 &["--include", "*.json", "*.safetensors"],
             ));
@@ -155,8 +154,8 @@ fn files_arrive_on_disks_without_locks() {
         ("FAIL_LOCK_FILE", EROFS),
         ("FAIL_LOCK_FILE", EACCES),
     ] {
-        let (desk, library) = desk();
-        let output = pull(&desk, &library, &[failing], &[]);
+        let desk = desk();
+        let output = pull(&desk, &[failing], &[]);
         check_pulled(&output);
         let said = String::from_utf8_lossy(&output.stderr);
         let told = said.matches("cannot be locked").count();
@@ -168,8 +167,8 @@ fn files_arrive_on_disks_without_locks() {
 #[test]
 fn a_lock_that_fails_for_another_reason_is_told() {
     const EIO: i32 = 5;
-    let (desk, library) = desk();
-    let output = pull(&desk, &library, &[("FAIL_FLOCK", EIO)], &[]);
+    let desk = desk();
+    let output = pull(&desk, &[("FAIL_FLOCK", EIO)], &[]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains(".lock"), "{said}");
@@ -178,9 +177,9 @@ fn a_lock_that_fails_for_another_reason_is_told() {
 /// Another user's lock file can be read, not written, and locked all the same.
 #[test]
 fn a_lock_file_of_another_user_keeps_nobody_out() {
-    let (desk, library) = desk();
-    check_pulled(&pull(&desk, &library, &[], &[]));
-    let output = pull(&desk, &library, &[("FAIL_LOCK_FILE", EACCES)], &["--force"]);
+    let desk = desk();
+    check_pulled(&pull(&desk, &[], &[]));
+    let output = pull(&desk, &[("FAIL_LOCK_FILE", EACCES)], &["--force"]);
     check_pulled(&output);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(!said.contains("cannot be locked"), "{said}");

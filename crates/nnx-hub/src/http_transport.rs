@@ -7,11 +7,11 @@ use std::time::Duration;
 use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::{AsSendBody, Proxy, ProxyProtocol, http};
 
-use super::{Body, Request, Response, Transport, TransportError};
 use crate::error::{Error, ErrorKind, Result};
 use crate::proxies::Proxies;
+use crate::transport::{Body, Request, Response, Transport, TransportError};
 
-/// How long a connection may take to be made.
+/// The longest time to open a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A transport over HTTP and HTTPS, without an async runtime. The variables of the environment name
@@ -23,16 +23,16 @@ pub struct HttpTransport {
 }
 
 impl HttpTransport {
-    /// A transport whose connections may be silent for that long, at either end.
+    /// A transport whose connections may be silent for that long in each direction.
     pub fn new(timeout: Duration) -> Self {
         Self::with_roots(RootCerts::WebPki, timeout)
     }
 
-    /// The same with the certificates of a file in PEM, in the place of Mozilla's list: for a proxy
-    /// or a Hub with a certificate of its own.
+    /// A transport that trusts the certificates of a PEM file in place of Mozilla's list, for a
+    /// proxy or a Hub with a private certificate.
     ///
     /// # Errors
-    /// [`ErrorKind::Settings`] when the file cannot be read or has no certificate.
+    /// [`ErrorKind::Settings`] when the file cannot be read or has no certificates.
     pub fn trusting(file: &Path, timeout: Duration) -> Result<Self> {
         let unusable = |why: &str| {
             Error::from(ErrorKind::Settings {
@@ -45,13 +45,13 @@ impl HttpTransport {
         let pem = std::fs::read(file).map_err(|error| unusable(&error.to_string()))?;
         let mut certificates = Vec::new();
         for item in parse_pem(&pem) {
-            let item = item.map_err(|_| unusable("it is no PEM"))?;
+            let item = item.map_err(|_| unusable("it is not PEM"))?;
             if let PemItem::Certificate(certificate) = item {
                 certificates.push(certificate);
             }
         }
         if certificates.is_empty() {
-            return Err(unusable("it has none"));
+            return Err(unusable("it has no certificates"));
         }
         let roots = RootCerts::new_with_certs(&certificates);
         Ok(Self::with_roots(roots, timeout))
@@ -64,8 +64,8 @@ impl HttpTransport {
         self
     }
 
-    /// The proxy of a request. `ureq` knows one proxy for all schemes alone, and would go on without
-    /// one of a kind that it does not speak.
+    /// The proxy of a request. This is decided here, because `ureq` has only one proxy for all
+    /// schemes, and ignores a SOCKS proxy silently.
     fn proxy(&self, url: &str) -> Result<Option<Proxy>, TransportError> {
         let Some(address) = self.proxies.for_url(url) else {
             return Ok(None);
@@ -154,7 +154,7 @@ impl Transport for HttpTransport {
     }
 }
 
-/// Gives timeouts the kind that the standard library has for them.
+/// Converts timeouts of `ureq` into those of the standard library.
 struct TimedReader<R>(R);
 
 impl<R: Read> Read for TimedReader<R> {
@@ -173,7 +173,7 @@ impl<R: Read> Read for TimedReader<R> {
     }
 }
 
-/// What an error of ureq stands for, without a word of the request.
+/// The meaning of an error of `ureq`, without any text of the request.
 fn told(error: &ureq::Error) -> TransportError {
     match error {
         ureq::Error::Timeout(_) => TransportError::Timeout,
