@@ -11,7 +11,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use indexmap::IndexMap;
-use nnx_checkpoint::{StateDict, StateValue, Tensor, safetensors, save_atomic, shards_of};
+use nnx_checkpoint::{StateDict, StateValue, Tensor, safetensors, save_atomic};
 use nnx_params::{State, Value};
 use serde::Serialize;
 
@@ -21,7 +21,7 @@ use crate::config_json::{config_json, from_serde, ordered_json};
 use crate::error::{BoxError, Error, Result};
 use crate::folder::{CARD, CONFIG, read_file};
 use crate::safe_path;
-use crate::weights::{INDEX, WEIGHTS, is_weights, replaced};
+use crate::weights::{INDEX, WEIGHTS, is_weights, replaced, shard_names};
 
 /// Receives the files of a model. The folder is unchanged until all of them are written.
 ///
@@ -288,17 +288,6 @@ impl FolderWriter {
 
 /// The end of the name of an index.
 const INDEX_END: &str = ".index.json";
-
-/// The names of the files that an index names; `None` for a file that is not an index.
-pub(crate) fn shard_names(index: &Path) -> Option<Vec<String>> {
-    let folder = index.parent()?;
-    let paths = shards_of(index).ok()?;
-    let names = paths.iter().map(|path| {
-        let name = path.strip_prefix(folder).ok()?;
-        Some(name.to_str()?.to_owned())
-    });
-    names.collect()
-}
 
 /// Whether two files can be read and have the same bytes.
 fn same(one: &Path, other: &Path) -> bool {

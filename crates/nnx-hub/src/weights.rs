@@ -1,6 +1,9 @@
 //! Which files hold weights, and which of them stand in the way of others.
 
 use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
+
+use nnx_checkpoint::shards_of;
 
 /// The weights' file.
 pub(crate) const WEIGHTS: &str = "model.safetensors";
@@ -132,6 +135,17 @@ pub(crate) fn replaced<'a>(
             family.is_some_and(|(old, new)| old <= *new) && !new.contains(path)
         })
         .collect()
+}
+
+/// The names of the files that an index names; `None` for a file that is not an index.
+pub(crate) fn shard_names(index: &Path) -> Option<Vec<String>> {
+    let folder = index.parent()?;
+    let paths = shards_of(index).ok()?;
+    let names = paths.iter().map(|path| {
+        let name = path.strip_prefix(folder).ok()?;
+        Some(name.to_str()?.to_owned())
+    });
+    names.collect()
 }
 
 #[cfg(test)]

@@ -10,12 +10,11 @@ use super::preupload::UploadMode;
 use super::repository::{GIT_ATTRIBUTES, check_revision};
 use super::upload_options::UploadOptions;
 use crate::error::{Error, ErrorKind, Result};
-use crate::folder_writer::shard_names;
 use crate::patterns;
 use crate::progress::{Direction, Event};
 use crate::repo_id::RepoId;
 use crate::tree_entry::TreeEntry;
-use crate::weights::{folders_of_weights, is_within, looks_like_weights, replaced};
+use crate::weights::{folders_of_weights, is_within, looks_like_weights, replaced, shard_names};
 
 /// The default commit message of `huggingface_hub`.
 const COMMIT_MESSAGE: &str = "Upload folder using huggingface_hub";
