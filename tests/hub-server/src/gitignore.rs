@@ -48,9 +48,8 @@ fn is_match(pattern: &str, path: &str, is_folder: bool) -> bool {
 /// Matches `*`, `?`, `**/`, `**` and `\`; only `**` crosses a slash.
 fn wild(pattern: &[u8], text: &[u8]) -> bool {
     if let Some(rest) = pattern.strip_prefix(b"**/") {
-        let below = text.iter().enumerate();
-        let mut below = below.filter_map(|(at, byte)| (*byte == b'/').then(|| &text[at + 1..]));
-        return wild(rest, text) || below.any(|text| wild(rest, text));
+        let mut slashes = (0..text.len()).filter(|at| text[*at] == b'/');
+        return wild(rest, text) || slashes.any(|at| wild(rest, &text[at + 1..]));
     }
     if let Some(rest) = pattern.strip_prefix(b"**") {
         return (0..=text.len()).any(|at| wild(rest, &text[at..]));
