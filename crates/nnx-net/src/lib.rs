@@ -19,7 +19,7 @@ mod predict;
 mod probability;
 mod recipe;
 mod rng;
-mod widen;
+mod upcast;
 
 pub use activation::activate;
 pub use batch::Batch;

@@ -9,7 +9,7 @@ use crate::error::{ErrorKind, Result, ShapeMismatch, StateDictMismatch};
 use crate::init::Init;
 use crate::recipe::{Change, Recipe};
 use crate::rng::Generator;
-use crate::widen;
+use crate::upcast;
 
 /// The parameters of a net under their names, in the order of Python's `state_dict()`, and the
 /// paths of its modules.
@@ -77,7 +77,7 @@ impl Parameters {
         for (name, var) in self.iter() {
             let value = values.get(name);
             if let Some(tensor) = fitting(value, name, var.as_tensor().dims(), &mut mismatch) {
-                found.push((var, widen::float32(tensor)?));
+                found.push((var, upcast::to_float32(tensor)?));
             }
         }
         mismatch.unexpected = values
@@ -191,7 +191,7 @@ impl<'a> Builder<'a> {
             Source::StateDict(values) => {
                 match fitting(values.get(name.as_str()), &name, shape, &mut self.mismatch) {
                     Some(tensor) => {
-                        Var::from_tensor(&widen::float32(tensor)?.to_device(&self.device)?)?
+                        Var::from_tensor(&upcast::to_float32(tensor)?.to_device(&self.device)?)?
                     }
                     // Nothing is allocated by a shape that no tensor in the file has.
                     None => Var::zeros(0, DType::F32, &self.device)?,
@@ -215,7 +215,7 @@ impl<'a> Builder<'a> {
                 && var.as_tensor().dims() == shape
                 && !is_same_view(first, own)
             {
-                var.set(&widen::float32(own)?.to_device(&self.device)?)?;
+                var.set(&upcast::to_float32(own)?.to_device(&self.device)?)?;
             }
         }
         self.enter(name, var.clone())

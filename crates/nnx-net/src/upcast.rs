@@ -9,8 +9,8 @@ use crate::error::Result;
 ///
 /// # Errors
 /// When the dtype neither is a float nor one that candle converts.
-pub(crate) fn float32(tensor: &nnx_checkpoint::Tensor) -> Result<Tensor> {
-    let Some(format) = Float8::of(tensor.dtype()) else {
+pub(crate) fn to_float32(tensor: &nnx_checkpoint::Tensor) -> Result<Tensor> {
+    let Some(format) = Float8::from_dtype(tensor.dtype()) else {
         return Ok(Tensor::try_from(tensor)?.to_dtype(DType::F32)?);
     };
     let values: Vec<f32> = tensor
@@ -35,7 +35,7 @@ enum Float8 {
 }
 
 impl Float8 {
-    fn of(dtype: Dtype) -> Option<Self> {
+    fn from_dtype(dtype: Dtype) -> Option<Self> {
         match dtype {
             Dtype::Float8E5M2 => Some(Self::Ieee),
             Dtype::Float8E4M3FnUz => Some(Self::FiniteUnsignedZero {
@@ -109,7 +109,7 @@ mod tests {
         let bytes: Vec<u8> = (0..=255).collect();
         let tensor = nnx_checkpoint::Tensor::from_bytes(dtype, &[256], bytes).unwrap();
         let mut sha256 = Sha256::new();
-        for value in float32(&tensor).unwrap().to_vec1::<f32>().unwrap() {
+        for value in to_float32(&tensor).unwrap().to_vec1::<f32>().unwrap() {
             sha256.update(if value.is_nan() { 12345.0 } else { value }.to_le_bytes());
         }
         let digest: String = sha256
