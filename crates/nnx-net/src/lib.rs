@@ -17,8 +17,8 @@ mod parameters;
 mod precision;
 mod predict;
 mod probability;
-mod recipe;
 mod rng;
+mod transforms;
 mod upcast;
 
 pub use activation::activate;

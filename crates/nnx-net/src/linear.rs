@@ -1,4 +1,4 @@
-//! The fully connected layer, and what a recipe makes of it.
+//! The fully connected layer, and what a recorded transform makes of it.
 
 use candle_core::{Tensor, Var};
 
@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::init::Init;
 use crate::net::Mode;
 use crate::parameters::Builder;
-use crate::recipe::Change;
+use crate::transforms::LayerTransform;
 
 /// A layer that maps `inputs` numbers a row to `outputs`.
 #[derive(Clone, Debug)]
@@ -62,7 +62,7 @@ pub(crate) struct Lora {
 
 impl Linear {
     /// The layer at that path. Its parameters are `{path}.weight` and `{path}.bias`, unless the
-    /// builder's recipe makes another layer of it.
+    /// builder's transforms make another layer of it.
     ///
     /// # Errors
     /// When a parameter cannot be made, or a rank is larger than the layer.
@@ -115,9 +115,9 @@ impl Linear {
             inputs, outputs, ..
         } = plan;
         builder.module(path);
-        let kind = match builder.change(path) {
+        let kind = match builder.transform(path) {
             None => Kind::Full(Affine::new(path, plan, builder)?),
-            Some(Change::Lora {
+            Some(LayerTransform::Lora {
                 rank,
                 alpha,
                 dropout,
@@ -141,7 +141,7 @@ impl Linear {
                     dropout,
                 })
             }
-            Some(Change::LowRank { rank }) => {
+            Some(LayerTransform::LowRank { rank }) => {
                 if rank > inputs.min(outputs) {
                     return Err(Error::configuration(format!(
                         "transform `low_rank`: the rank `{rank}` of `{path}` exceeds the layer's \

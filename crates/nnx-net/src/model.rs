@@ -23,8 +23,8 @@ use crate::parameters::{Builder, Values};
 use crate::precision::Precision;
 use crate::predict::{Decoding, Prediction, logit};
 use crate::probability::{PredictionResult, ProbabilitySpec};
-use crate::recipe::Recipe;
 use crate::rng::Generator;
+use crate::transforms::LayerTransforms;
 
 /// A network with its configuration: NNx's `NNModel`.
 ///
@@ -89,8 +89,8 @@ impl NNModel {
     ) -> Result<Self> {
         let device = device::open(params.device())?;
         let mut generator = Generator::new(seed);
-        let recipe = Recipe::from_transforms(transforms)?;
-        let builder = Builder::random(&mut generator, &device).with_recipe(recipe);
+        let replayed = LayerTransforms::parse(transforms)?;
+        let builder = Builder::random(&mut generator, &device).with_transforms(replayed);
         let mut model = Self::assemble(net_params, params, device.clone(), builder)?;
         model.transforms = transforms.to_vec();
         model.generator = Mutex::new(generator);
@@ -145,7 +145,7 @@ impl NNModel {
         Self::replayed(net_params, params, &[], state)
     }
 
-    /// A model whose layers were changed before it got its weights.
+    /// A model whose layers are transformed before its weights are loaded.
     fn replayed(
         net_params: NetParams,
         params: NNModelParams,
@@ -154,8 +154,8 @@ impl NNModel {
     ) -> Result<Self> {
         let device = device::open(params.device())?;
         let values = values_of(state);
-        let recipe = Recipe::from_transforms(transforms)?;
-        let builder = Builder::from_values(values, recipe, &device);
+        let replayed = LayerTransforms::parse(transforms)?;
+        let builder = Builder::from_values(values, replayed, &device);
         let mut model = Self::assemble(net_params, params, device.clone(), builder)?;
         model.transforms = transforms.to_vec();
         Ok(model)
@@ -175,7 +175,7 @@ impl NNModel {
         Ok(Self {
             decoding,
             precision,
-            frozen: Frozen::by_recipe(net.parameters()),
+            frozen: Frozen::from_lora(net.parameters()),
             net,
             net_params,
             params,

@@ -7,8 +7,8 @@ use indexmap::IndexMap;
 
 use crate::error::{ErrorKind, Result, ShapeMismatch, StateDictMismatch};
 use crate::init::Init;
-use crate::recipe::{Change, Recipe};
 use crate::rng::Generator;
+use crate::transforms::{LayerTransform, LayerTransforms};
 use crate::upcast;
 
 /// The parameters of a net under their names, in the order of Python's `state_dict()`, and the
@@ -106,7 +106,7 @@ pub(crate) type Values<'a> = IndexMap<&'a str, Option<&'a nnx_checkpoint::Tensor
 #[derive(Debug)]
 pub(crate) struct Builder<'a> {
     source: Source<'a>,
-    recipe: Recipe,
+    transforms: LayerTransforms,
     device: Device,
     entries: IndexMap<String, Option<Var>>,
     modules: Vec<String>,
@@ -127,21 +127,25 @@ impl<'a> Builder<'a> {
         Self::new(Source::Random(generator), device)
     }
 
-    /// Parameters of the layers that the recipe makes, with the values of a state dict, converted
-    /// to float32.
-    pub(crate) fn from_values(values: Values<'a>, recipe: Recipe, device: &Device) -> Self {
-        Self::new(Source::StateDict(values), device).with_recipe(recipe)
+    /// Parameters with the values of a state dict, converted to float32, for a net whose layers are
+    /// transformed.
+    pub(crate) fn from_values(
+        values: Values<'a>,
+        transforms: LayerTransforms,
+        device: &Device,
+    ) -> Self {
+        Self::new(Source::StateDict(values), device).with_transforms(transforms)
     }
 
-    /// Makes the layers that the recipe makes.
-    pub(crate) fn with_recipe(self, recipe: Recipe) -> Self {
-        Self { recipe, ..self }
+    /// Transforms the linear layers that are built.
+    pub(crate) fn with_transforms(self, transforms: LayerTransforms) -> Self {
+        Self { transforms, ..self }
     }
 
     fn new(source: Source<'a>, device: &Device) -> Self {
         Self {
             source,
-            recipe: Recipe::default(),
+            transforms: LayerTransforms::default(),
             device: device.clone(),
             entries: IndexMap::new(),
             // The root is a module too.
@@ -155,9 +159,9 @@ impl<'a> Builder<'a> {
         self.modules.push(path.into());
     }
 
-    /// What the recipe makes of the linear layer at that path.
-    pub(crate) fn change(&mut self, path: &str) -> Option<Change> {
-        self.recipe.take(path)
+    /// The transform of the linear layer at that path.
+    pub(crate) fn transform(&mut self, path: &str) -> Option<LayerTransform> {
+        self.transforms.take(path)
     }
 
     /// Takes the next places in the state dict for parameters that are drawn later.
@@ -233,10 +237,10 @@ impl<'a> Builder<'a> {
     /// The parameters in order.
     ///
     /// # Errors
-    /// When the recipe names a layer that was not built, or the state dict did not have exactly the
+    /// When a transform names a layer that was not built, or the state dict did not have exactly the
     /// parameters that were asked for, each in its shape.
     pub(crate) fn finish(mut self) -> Result<Parameters> {
-        self.recipe.finish()?;
+        self.transforms.finish()?;
         if let Source::StateDict(values) = &mut self.source {
             for name in self.entries.keys() {
                 values.shift_remove(name.as_str());

@@ -14,8 +14,8 @@ use crate::parameters::Parameters;
 pub(super) struct Frozen(HashSet<String>);
 
 impl Frozen {
-    /// What a recipe leaves frozen: the layers that LoRA stands beside.
-    pub(super) fn by_recipe(parameters: &Parameters) -> Self {
+    /// The parameters that are frozen from the start: the base layers of LoRA.
+    pub(super) fn from_lora(parameters: &Parameters) -> Self {
         let lora = |name: &str| {
             let (layer, _) = name.rsplit_once(".base.")?;
             parameters.get(&format!("{layer}.lora_A"))

@@ -1,21 +1,21 @@
-//! The recorded changes of a net's linear layers, replayed before its weights are loaded.
+//! The recorded transforms of a net's linear layers, replayed before its weights are loaded.
 
 use indexmap::IndexMap;
 use nnx_params::{NNCheckpointTransform, Value};
 
 use crate::error::{Error, Result};
 
-/// Which linear layer is what instead, by its path.
+/// The transform of each transformed linear layer, by the path of the layer.
 ///
 /// The operations and their options are those of NNx 0.4.1, version 1: `lora` with `targets`, `r`,
 /// `alpha` and `dropout`, and `low_rank` with `targets`, `rank` and `method`.
 #[derive(Debug, Default)]
-pub(crate) struct Recipe(IndexMap<String, Change>);
+pub(crate) struct LayerTransforms(IndexMap<String, LayerTransform>);
 
 /// What a linear layer becomes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Change {
-    /// The layer, and beside it a product of two thin matrices.
+pub(crate) enum LayerTransform {
+    /// The layer plus a product of two thin matrices.
     Lora {
         /// The width between the two matrices.
         rank: usize,
@@ -24,45 +24,45 @@ pub(crate) enum Change {
         /// The probability of dropping an input of the product, in training.
         dropout: f64,
     },
-    /// Two linear layers one behind the other, of this width between them.
+    /// Two linear layers in sequence, with `rank` numbers between them.
     LowRank {
-        /// The width.
+        /// The width between the two layers.
         rank: usize,
     },
 }
 
-impl Recipe {
+impl LayerTransforms {
     /// Reads the transforms of a checkpoint.
     ///
     /// # Errors
     /// When one of them is unknown, its options are not those of its kind, or two of them change
     /// the same layer.
-    pub(crate) fn from_transforms(transforms: &[NNCheckpointTransform]) -> Result<Self> {
-        let mut recipe = IndexMap::new();
+    pub(crate) fn parse(transforms: &[NNCheckpointTransform]) -> Result<Self> {
+        let mut by_path = IndexMap::new();
         for transform in transforms {
-            let change = change(transform)?;
+            let layer = layer_transform(transform)?;
             for target in targets(transform)? {
                 let within = |a: &str, b: &str| {
                     a.strip_prefix(b)
                         .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
                 };
-                if let Some(other) = recipe
+                if let Some(other) = by_path
                     .keys()
                     .find(|other: &&String| within(&target, other) || within(other, &target))
                 {
                     return Err(malformed(
                         transform,
-                        format!("`{target}` lies in `{other}`, which is changed already"),
+                        format!("`{target}` is within `{other}`, which is changed already"),
                     ));
                 }
-                recipe.insert(target, change);
+                by_path.insert(target, layer);
             }
         }
-        Ok(Self(recipe))
+        Ok(Self(by_path))
     }
 
-    /// What the linear layer of that path becomes; asked for once.
-    pub(crate) fn take(&mut self, path: &str) -> Option<Change> {
+    /// Removes and returns the transform of the linear layer at that path.
+    pub(crate) fn take(&mut self, path: &str) -> Option<LayerTransform> {
         self.0.shift_remove(path)
     }
 
@@ -80,7 +80,7 @@ impl Recipe {
     }
 }
 
-fn change(transform: &NNCheckpointTransform) -> Result<Change> {
+fn layer_transform(transform: &NNCheckpointTransform) -> Result<LayerTransform> {
     let known = match transform.name() {
         "lora" => ["alpha", "dropout", "r", "targets"].as_slice(),
         "low_rank" => ["method", "rank", "targets"].as_slice(),
@@ -111,7 +111,7 @@ fn change(transform: &NNCheckpointTransform) -> Result<Change> {
         ));
     }
     if transform.name() == "lora" {
-        Ok(Change::Lora {
+        Ok(LayerTransform::Lora {
             rank: rank(transform, "r")?,
             alpha: number(transform, "alpha", |alpha| alpha > 0.0 && alpha.is_finite())?,
             dropout: number(transform, "dropout", |dropout| {
@@ -119,7 +119,7 @@ fn change(transform: &NNCheckpointTransform) -> Result<Change> {
             })?,
         })
     } else if transform.options().get("method") == Some(&Value::Str("svd".into())) {
-        Ok(Change::LowRank {
+        Ok(LayerTransform::LowRank {
             rank: rank(transform, "rank")?,
         })
     } else {
@@ -196,7 +196,7 @@ mod tests {
 
     /// Reads transforms as a checkpoint's metadata spells them.
     #[track_caller]
-    fn recipe(json: &str) -> Result<Recipe> {
+    fn parse(json: &str) -> Result<LayerTransforms> {
         let Value::List(items) = json_loads(json).unwrap() else {
             panic!("{json} is no list")
         };
@@ -207,12 +207,12 @@ mod tests {
                 other => panic!("{other:?} is no transform"),
             })
             .collect();
-        Recipe::from_transforms(&transforms)
+        LayerTransforms::parse(&transforms)
     }
 
     #[track_caller]
     fn check_refused(json: &str, expected: &str) {
-        let error = recipe(json).unwrap_err().to_string();
+        let error = parse(json).unwrap_err().to_string();
         assert!(
             error.contains(expected),
             "`{error}` does not say `{expected}`"
@@ -221,23 +221,26 @@ mod tests {
 
     #[test]
     fn each_target_is_changed_once() {
-        let mut recipe = recipe(
+        let mut transforms = parse(
             r#"[{"name": "lora", "version": 1,
                  "options": {"targets": ["layers.0"], "r": 2, "alpha": 4, "dropout": 0.5}},
                 {"name": "low_rank", "version": 1,
                  "options": {"targets": ["layers.1"], "rank": 3, "method": "svd"}}]"#,
         )
         .unwrap();
-        assert!(recipe.finish().is_err());
-        let lora = Change::Lora {
+        assert!(transforms.finish().is_err());
+        let lora = LayerTransform::Lora {
             rank: 2,
             alpha: 4.0,
             dropout: 0.5,
         };
-        assert_eq!(recipe.take("layers.0"), Some(lora));
-        assert_eq!(recipe.take("layers.0"), None);
-        assert_eq!(recipe.take("layers.1"), Some(Change::LowRank { rank: 3 }));
-        assert!(recipe.finish().is_ok());
+        assert_eq!(transforms.take("layers.0"), Some(lora));
+        assert_eq!(transforms.take("layers.0"), None);
+        assert_eq!(
+            transforms.take("layers.1"),
+            Some(LayerTransform::LowRank { rank: 3 })
+        );
+        assert!(transforms.finish().is_ok());
     }
 
     /// Each of these raises `RecipeError` in NNx 0.4.1.
