@@ -72,7 +72,7 @@ pub struct StateDictMismatch {
     /// Names that the state dict has and the net lacks, in the state dict's order.
     pub unexpected: Vec<String>,
     /// Names whose shapes differ, in the net's order.
-    pub misshaped: Vec<ShapeMismatch>,
+    pub shape_mismatches: Vec<ShapeMismatch>,
     /// Names of the net behind which the state dict has something that is no tensor.
     pub not_tensors: Vec<String>,
 }
@@ -94,7 +94,7 @@ impl StateDictMismatch {
     pub fn is_empty(&self) -> bool {
         self.missing.is_empty()
             && self.unexpected.is_empty()
-            && self.misshaped.is_empty()
+            && self.shape_mismatches.is_empty()
             && self.not_tensors.is_empty()
     }
 }
@@ -117,7 +117,7 @@ impl fmt::Display for StateDictMismatch {
             name,
             expected,
             found,
-        } in &self.misshaped
+        } in &self.shape_mismatches
         {
             write!(
                 f,

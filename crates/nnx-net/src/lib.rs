@@ -13,6 +13,7 @@ mod linear;
 mod loss;
 mod model;
 mod net;
+mod param_builder;
 mod parameters;
 mod precision;
 mod predict;

@@ -6,7 +6,7 @@ use crate::dropout::dropout;
 use crate::error::{Error, Result};
 use crate::init::Init;
 use crate::net::Mode;
-use crate::parameters::Builder;
+use crate::param_builder::ParamBuilder;
 use crate::transforms::LayerTransform;
 
 /// A layer that maps `inputs` numbers a row to `outputs`.
@@ -70,7 +70,7 @@ impl Linear {
         path: &str,
         inputs: usize,
         outputs: usize,
-        builder: &mut Builder<'_>,
+        builder: &mut ParamBuilder<'_>,
     ) -> Result<Self> {
         Self::planned(path, Plan::new(inputs, outputs), builder)
     }
@@ -83,7 +83,7 @@ impl Linear {
         path: &str,
         inputs: usize,
         outputs: usize,
-        builder: &mut Builder<'_>,
+        builder: &mut ParamBuilder<'_>,
     ) -> Result<Self> {
         let plan = Plan {
             has_bias: false,
@@ -100,7 +100,7 @@ impl Linear {
         path: &str,
         (inputs, outputs): (usize, usize),
         of: (&str, &Var),
-        builder: &mut Builder<'_>,
+        builder: &mut ParamBuilder<'_>,
     ) -> Result<Self> {
         let plan = Plan {
             has_bias: false,
@@ -110,7 +110,7 @@ impl Linear {
         Self::planned(path, plan, builder)
     }
 
-    fn planned(path: &str, plan: Plan<'_>, builder: &mut Builder<'_>) -> Result<Self> {
+    fn planned(path: &str, plan: Plan<'_>, builder: &mut ParamBuilder<'_>) -> Result<Self> {
         let Plan {
             inputs, outputs, ..
         } = plan;
@@ -237,7 +237,7 @@ impl Plan<'_> {
 }
 
 impl Affine {
-    fn new(path: &str, plan: Plan<'_>, builder: &mut Builder<'_>) -> Result<Self> {
+    fn new(path: &str, plan: Plan<'_>, builder: &mut ParamBuilder<'_>) -> Result<Self> {
         let Plan {
             inputs,
             outputs,
@@ -274,7 +274,12 @@ impl Affine {
     }
 }
 
-fn weight(name: String, inputs: usize, outputs: usize, builder: &mut Builder<'_>) -> Result<Var> {
+fn weight(
+    name: String,
+    inputs: usize,
+    outputs: usize,
+    builder: &mut ParamBuilder<'_>,
+) -> Result<Var> {
     builder.parameter(
         name,
         &[outputs, inputs],

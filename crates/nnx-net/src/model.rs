@@ -19,7 +19,8 @@ pub use summary::{Summary, SummaryLayer};
 use crate::device;
 use crate::error::{Error, Result, StateDictMismatch};
 use crate::net::{self, Inputs, KeyValueCache, Mode, Net};
-use crate::parameters::{Builder, Values};
+use crate::param_builder::ParamBuilder;
+use crate::parameters::Values;
 use crate::precision::Precision;
 use crate::predict::{Decoding, Prediction, logit};
 use crate::probability::{PredictionResult, ProbabilitySpec};
@@ -90,7 +91,7 @@ impl NNModel {
         let device = device::open(params.device())?;
         let mut generator = Generator::new(seed);
         let replayed = LayerTransforms::parse(transforms)?;
-        let builder = Builder::random(&mut generator, &device).with_transforms(replayed);
+        let builder = ParamBuilder::random(&mut generator, &device).with_transforms(replayed);
         let mut model = Self::assemble(net_params, params, device.clone(), builder)?;
         model.transforms = transforms.to_vec();
         model.generator = Mutex::new(generator);
@@ -155,7 +156,7 @@ impl NNModel {
         let device = device::open(params.device())?;
         let values = values_of(state);
         let replayed = LayerTransforms::parse(transforms)?;
-        let builder = Builder::from_values(values, replayed, &device);
+        let builder = ParamBuilder::from_values(values, replayed, &device);
         let mut model = Self::assemble(net_params, params, device.clone(), builder)?;
         model.transforms = transforms.to_vec();
         Ok(model)
@@ -165,7 +166,7 @@ impl NNModel {
         net_params: NetParams,
         params: NNModelParams,
         device: Device,
-        builder: Builder<'_>,
+        builder: ParamBuilder<'_>,
     ) -> Result<Self> {
         let kind = net::kind(params.net())?;
         let outputs = net_params.base().output_dim();

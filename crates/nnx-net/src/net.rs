@@ -27,7 +27,8 @@ use nnx_params::{
 };
 
 use crate::error::{Error, Result};
-use crate::parameters::{Builder, Parameters};
+use crate::param_builder::ParamBuilder;
+use crate::parameters::Parameters;
 use conv::Conv;
 use feed_fwd::FeedFwd;
 use feed_fwd_moe::FeedFwdMoE;
@@ -91,7 +92,11 @@ pub trait Net: Debug + Send + Sync {
 /// # Errors
 /// When kind and parameters do not belong together, the kind is not one of this version, or a
 /// parameter cannot be made.
-pub(crate) fn build(kind: Nets, params: &NetParams, builder: Builder<'_>) -> Result<Box<dyn Net>> {
+pub(crate) fn build(
+    kind: Nets,
+    params: &NetParams,
+    builder: ParamBuilder<'_>,
+) -> Result<Box<dyn Net>> {
     let (expected, found) = (params_class(kind), params.class());
     if found != expected {
         return Err(Error::configuration(format!(

@@ -8,7 +8,7 @@ use crate::activation::activate;
 use crate::dropout::dropout;
 use crate::error::Result;
 use crate::linear::Linear;
-use crate::parameters::Builder;
+use crate::param_builder::ParamBuilder;
 
 /// The two linear layers around attention, and the attention itself.
 ///
@@ -39,7 +39,7 @@ impl Attention {
         width: usize,
         heads: usize,
         dropout_prob: f64,
-        builder: &mut Builder<'_>,
+        builder: &mut ParamBuilder<'_>,
     ) -> Result<Self> {
         builder.module(path);
         let mut linear = |name: &str, outputs| {

@@ -8,7 +8,7 @@ use super::rms_norm::RmsNorm;
 use super::swiglu::SwiGlu;
 use crate::dropout::dropout;
 use crate::error::Result;
-use crate::parameters::Builder;
+use crate::param_builder::ParamBuilder;
 
 /// `x += drop(attention(norm(x)))`, then `x += drop(feed-forward(norm(x)))`.
 ///
@@ -42,7 +42,11 @@ impl Block {
     ///
     /// # Errors
     /// When a parameter cannot be made.
-    pub(super) fn new(path: &str, params: BlockParams, builder: &mut Builder<'_>) -> Result<Self> {
+    pub(super) fn new(
+        path: &str,
+        params: BlockParams,
+        builder: &mut ParamBuilder<'_>,
+    ) -> Result<Self> {
         let width = params.width;
         builder.module(path);
         let norm1 = RmsNorm::new(&format!("{path}.norm1"), width, builder)?;

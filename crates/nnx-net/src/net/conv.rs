@@ -9,7 +9,8 @@ use super::{Mode, Net};
 use crate::activation::activate;
 use crate::error::{Error, Result};
 use crate::init::Init;
-use crate::parameters::{Builder, Parameters};
+use crate::param_builder::ParamBuilder;
+use crate::parameters::Parameters;
 
 /// Convolution, activation and max-pooling per block, then linear layers.
 ///
@@ -36,7 +37,7 @@ impl Conv {
     ///
     /// # Errors
     /// When a layer has no activation, or a parameter cannot be made.
-    pub(super) fn new(params: &NNConvParams, mut builder: Builder<'_>) -> Result<Self> {
+    pub(super) fn new(params: &NNConvParams, mut builder: ParamBuilder<'_>) -> Result<Self> {
         let activation = params.base().activation().ok_or_else(|| {
             Error::configuration("net `conv` needs an activation for its convolution blocks")
         })?;

@@ -7,7 +7,8 @@ use super::input::rows;
 use super::mlp::Mlp;
 use super::{Mode, Net};
 use crate::error::Result;
-use crate::parameters::{Builder, Parameters};
+use crate::param_builder::ParamBuilder;
+use crate::parameters::Parameters;
 
 /// Linear, activation and dropout per hidden layer, then one linear layer whose outputs are the
 /// logits.
@@ -25,7 +26,7 @@ impl FeedFwd {
     ///
     /// # Errors
     /// When a hidden layer has no activation, or a parameter cannot be made.
-    pub(super) fn new(params: &NNParams, mut builder: Builder<'_>) -> Result<Self> {
+    pub(super) fn new(params: &NNParams, mut builder: ParamBuilder<'_>) -> Result<Self> {
         let input_dim = params.input_dim();
         Ok(Self {
             input_dim,

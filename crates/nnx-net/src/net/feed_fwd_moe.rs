@@ -11,7 +11,8 @@ use super::{Mode, Net};
 use crate::activation::activate;
 use crate::error::Result;
 use crate::linear::Linear;
-use crate::parameters::{Builder, Parameters};
+use crate::param_builder::ParamBuilder;
+use crate::parameters::Parameters;
 use top_k::top_k;
 
 /// Experts, activation and dropout per hidden layer, then one linear layer.
@@ -40,7 +41,7 @@ impl FeedFwdMoE {
     ///
     /// # Errors
     /// When a hidden layer has no activation, or a parameter cannot be made.
-    pub(super) fn new(params: &NNMoEParams, mut builder: Builder<'_>) -> Result<Self> {
+    pub(super) fn new(params: &NNMoEParams, mut builder: ParamBuilder<'_>) -> Result<Self> {
         builder.module("layers");
         let base = params.base();
         let mut width = base.input_dim();
@@ -98,7 +99,7 @@ impl Experts {
         path: &str,
         (inputs, outputs): (usize, usize),
         params: &NNMoEParams,
-        builder: &mut Builder<'_>,
+        builder: &mut ParamBuilder<'_>,
     ) -> Result<Self> {
         let count = params.num_experts();
         builder.module(path);

@@ -7,7 +7,8 @@ use super::graph::{Edges, Layer, Stack};
 use super::{Mode, Net};
 use crate::error::{Error, Result};
 use crate::init::Init;
-use crate::parameters::{Builder, Parameters};
+use crate::param_builder::ParamBuilder;
+use crate::parameters::Parameters;
 
 /// PyG's `GATConv` layers: `y_i = Σ_j α_ij x_j Wᵀ + b` over the edges from `j` to `i`, with one loop
 /// a node, where `α` is the softmax over a node's edges of `leaky_relu(s · x_j Wᵀ + t · x_i Wᵀ)`.
@@ -39,7 +40,7 @@ impl GraphAtt {
     /// # Errors
     /// When the parameters have no number of heads, a hidden layer has no activation, or a
     /// parameter cannot be made.
-    pub(super) fn new(params: &NNParams, mut builder: Builder<'_>) -> Result<Self> {
+    pub(super) fn new(params: &NNParams, mut builder: ParamBuilder<'_>) -> Result<Self> {
         let heads = params.n_heads().filter(|heads| *heads > 0).ok_or_else(|| {
             let found = params.n_heads().map_or("None".into(), |n| n.to_string());
             Error::configuration(format!(

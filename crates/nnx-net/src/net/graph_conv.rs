@@ -7,7 +7,8 @@ use super::graph::{Edges, Layer, Stack};
 use super::{Mode, Net};
 use crate::error::Result;
 use crate::init::Init;
-use crate::parameters::{Builder, Parameters};
+use crate::param_builder::ParamBuilder;
+use crate::parameters::Parameters;
 
 /// PyG's `GCNConv` layers: `y_i = Σ_j x_j Wᵀ / sqrt(d_j d_i) + b` over the edges from `j` to `i`,
 /// with one loop a node.
@@ -30,7 +31,7 @@ impl GraphConv {
     ///
     /// # Errors
     /// When a hidden layer has no activation, or a parameter cannot be made.
-    pub(super) fn new(params: &NNParams, mut builder: Builder<'_>) -> Result<Self> {
+    pub(super) fn new(params: &NNParams, mut builder: ParamBuilder<'_>) -> Result<Self> {
         builder.module("layers");
         let layers = Stack::new(params, |i, inputs, outputs, _| {
             let path = format!("layers.{i}");

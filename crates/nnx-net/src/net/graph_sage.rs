@@ -7,7 +7,8 @@ use super::graph::{Edges, Layer, Stack};
 use super::{Mode, Net};
 use crate::error::Result;
 use crate::init::Init;
-use crate::parameters::{Builder, Parameters};
+use crate::param_builder::ParamBuilder;
+use crate::parameters::Parameters;
 
 /// PyG's `SAGEConv` layers: `y_i = mean_j(x_j) Lᵀ + b + x_i Rᵀ` over the edges from `j` to `i`; the
 /// mean of no edges is zero.
@@ -32,7 +33,7 @@ impl GraphSage {
     ///
     /// # Errors
     /// When a hidden layer has no activation, or a parameter cannot be made.
-    pub(super) fn new(params: &NNParams, mut builder: Builder<'_>) -> Result<Self> {
+    pub(super) fn new(params: &NNParams, mut builder: ParamBuilder<'_>) -> Result<Self> {
         builder.module("layers");
         let layers = Stack::new(params, |i, inputs, outputs, _| {
             let path = format!("layers.{i}");

@@ -7,7 +7,7 @@ use super::Mode;
 use super::hidden::Hidden;
 use crate::error::Result;
 use crate::linear::Linear;
-use crate::parameters::Builder;
+use crate::param_builder::ParamBuilder;
 
 /// Linear, activation and dropout per hidden layer, then one linear layer.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ impl Mlp {
         path: &str,
         inputs: usize,
         params: &NNParams,
-        builder: &mut Builder<'_>,
+        builder: &mut ParamBuilder<'_>,
     ) -> Result<Self> {
         builder.module(path);
         let mut width = inputs;

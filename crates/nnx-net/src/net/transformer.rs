@@ -14,7 +14,8 @@ use super::{Mode, Net};
 use crate::error::{Error, Result};
 use crate::init::Init;
 use crate::linear::Linear;
-use crate::parameters::{Builder, Parameters};
+use crate::param_builder::ParamBuilder;
+use crate::parameters::Parameters;
 pub use cache::KeyValueCache;
 use rope::Rope;
 
@@ -42,7 +43,7 @@ impl Transformer {
     ///
     /// # Errors
     /// When a parameter cannot be made.
-    pub(super) fn new(params: &NNTransformerParams, mut builder: Builder<'_>) -> Result<Self> {
+    pub(super) fn new(params: &NNTransformerParams, mut builder: ParamBuilder<'_>) -> Result<Self> {
         let (vocab_size, width) = (params.vocab_size(), params.d_model());
         builder.module("tok_embed");
         let name = "tok_embed.weight";

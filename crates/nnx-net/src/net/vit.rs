@@ -10,7 +10,8 @@ use super::rms_norm::RmsNorm;
 use super::{Mode, Net};
 use crate::error::{Error, Result};
 use crate::init::Init;
-use crate::parameters::{Builder, Parameters};
+use crate::param_builder::ParamBuilder;
+use crate::parameters::Parameters;
 
 /// Patches as tokens behind a token of the class, blocks of attention and feed-forward layer, and
 /// a norm; the outputs are features `[N, patches + 1, d]`, not logits.
@@ -35,7 +36,7 @@ impl Vit {
     ///
     /// # Errors
     /// When a parameter cannot be made.
-    pub(super) fn new(params: &NNViTParams, mut builder: Builder<'_>) -> Result<Self> {
+    pub(super) fn new(params: &NNViTParams, mut builder: ParamBuilder<'_>) -> Result<Self> {
         let (width, patch, channels) =
             (params.d_model(), params.patch_size(), params.in_channels());
         builder.reserve(["cls_token", "pos_embed"].map(str::to_owned));
