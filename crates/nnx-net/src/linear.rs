@@ -13,15 +13,15 @@ use crate::transforms::LayerTransform;
 #[derive(Clone, Debug)]
 pub(crate) struct Linear {
     path: String,
-    kind: Kind,
+    form: Form,
 }
 
 #[derive(Clone, Debug)]
-enum Kind {
+enum Form {
     /// `y = x · Wᵀ + b`, PyTorch's `nn.Linear`.
     Full(Affine),
     /// `y = x · Wᵀ + b + (alpha / rank) · (x · Aᵀ) · Bᵀ`, NNx's `LoRALinear`.
-    Lora(Lora),
+    Lora(LoraLayer),
     /// `y = (x · W₀ᵀ) · W₁ᵀ + b`, the factors that NNx's `low_rank_factorize` leaves.
     LowRank {
         /// `W₀ [rank, inputs]`.
@@ -38,19 +38,19 @@ pub(crate) struct Affine {
     bias: Option<Var>,
 }
 
-/// What a layer is made with.
+/// The sizes of a layer, and whether it has a bias and a weight of its own.
 #[derive(Clone, Copy, Debug)]
-struct Plan<'a> {
+struct LinearConfig<'a> {
     inputs: usize,
     outputs: usize,
     has_bias: bool,
-    /// The parameter that is the weight, and its first name.
+    /// Name and value of the parameter that this layer uses as its weight; `None` for its own.
     tied: Option<(&'a str, &'a Var)>,
 }
 
 /// A full layer with a product of two thin matrices beside it.
 #[derive(Clone, Debug)]
-pub(crate) struct Lora {
+pub(crate) struct LoraLayer {
     /// `A [rank, inputs]`.
     a: Var,
     /// `B [outputs, rank]`.
@@ -72,7 +72,7 @@ impl Linear {
         outputs: usize,
         builder: &mut ParamBuilder<'_>,
     ) -> Result<Self> {
-        Self::planned(path, Plan::new(inputs, outputs), builder)
+        Self::from_config(path, LinearConfig::new(inputs, outputs), builder)
     }
 
     /// The layer at that path, of a weight alone.
@@ -85,11 +85,11 @@ impl Linear {
         outputs: usize,
         builder: &mut ParamBuilder<'_>,
     ) -> Result<Self> {
-        let plan = Plan {
+        let config = LinearConfig {
             has_bias: false,
-            ..Plan::new(inputs, outputs)
+            ..LinearConfig::new(inputs, outputs)
         };
-        Self::planned(path, plan, builder)
+        Self::from_config(path, config, builder)
     }
 
     /// The layer at that path, without a bias, whose weight is a parameter that exists already.
@@ -102,21 +102,25 @@ impl Linear {
         of: (&str, &Var),
         builder: &mut ParamBuilder<'_>,
     ) -> Result<Self> {
-        let plan = Plan {
+        let config = LinearConfig {
             has_bias: false,
             tied: Some(of),
-            ..Plan::new(inputs, outputs)
+            ..LinearConfig::new(inputs, outputs)
         };
-        Self::planned(path, plan, builder)
+        Self::from_config(path, config, builder)
     }
 
-    fn planned(path: &str, plan: Plan<'_>, builder: &mut ParamBuilder<'_>) -> Result<Self> {
-        let Plan {
+    fn from_config(
+        path: &str,
+        config: LinearConfig<'_>,
+        builder: &mut ParamBuilder<'_>,
+    ) -> Result<Self> {
+        let LinearConfig {
             inputs, outputs, ..
-        } = plan;
+        } = config;
         builder.module(path);
-        let kind = match builder.transform(path) {
-            None => Kind::Full(Affine::new(path, plan, builder)?),
+        let form = match builder.transform(path) {
+            None => Form::Full(Affine::new(path, config, builder)?),
             Some(LayerTransform::Lora {
                 rank,
                 alpha,
@@ -131,9 +135,9 @@ impl Linear {
                 )?;
                 let base = format!("{path}.base");
                 builder.module(&base);
-                let base = Affine::new(&base, plan, builder)?;
+                let base = Affine::new(&base, config, builder)?;
                 builder.module(format!("{path}.lora_dropout"));
-                Kind::Lora(Lora {
+                Form::Lora(LoraLayer {
                     a,
                     b,
                     base,
@@ -153,20 +157,20 @@ impl Linear {
                 let up = format!("{path}.1");
                 builder.module(&up);
                 // The factors are parameters of their own, also where the weight was tied.
-                let plan = Plan {
+                let config = LinearConfig {
                     inputs: rank,
                     tied: None,
-                    ..plan
+                    ..config
                 };
-                Kind::LowRank {
+                Form::LowRank {
                     down,
-                    up: Affine::new(&up, plan, builder)?,
+                    up: Affine::new(&up, config, builder)?,
                 }
             }
         };
         Ok(Self {
             path: path.to_owned(),
-            kind,
+            form,
         })
     }
 
@@ -176,10 +180,10 @@ impl Linear {
     /// When candle fails.
     pub(crate) fn forward(&self, xs: &Tensor, mode: &mut Mode<'_>) -> Result<Tensor> {
         let ys = self.apply(xs, mode)?;
-        let class = match self.kind {
-            Kind::Full(_) => "Linear",
-            Kind::Lora(_) => "LoRALinear",
-            Kind::LowRank { .. } => "Sequential",
+        let class = match self.form {
+            Form::Full(_) => "Linear",
+            Form::Lora(_) => "LoRALinear",
+            Form::LowRank { .. } => "Sequential",
         };
         mode.note(mode.noted(), &self.path, class, &ys);
         Ok(ys)
@@ -205,9 +209,9 @@ impl Linear {
 
     /// Applies the layer to each row of a matrix.
     fn rows(&self, rows: &Tensor, mode: &mut Mode<'_>) -> Result<Tensor> {
-        match &self.kind {
-            Kind::Full(affine) => affine.forward(rows, mode),
-            Kind::Lora(Lora {
+        match &self.form {
+            Form::Full(affine) => affine.forward(rows, mode),
+            Form::Lora(LoraLayer {
                 a,
                 b,
                 base,
@@ -220,12 +224,12 @@ impl Linear {
                     .matmul(&mode.value(b).t()?)?;
                 Ok((full + (thin * *scaling)?)?)
             }
-            Kind::LowRank { down, up } => up.forward(&rows.matmul(&mode.value(down).t()?)?, mode),
+            Form::LowRank { down, up } => up.forward(&rows.matmul(&mode.value(down).t()?)?, mode),
         }
     }
 }
 
-impl Plan<'_> {
+impl LinearConfig<'_> {
     fn new(inputs: usize, outputs: usize) -> Self {
         Self {
             inputs,
@@ -237,13 +241,13 @@ impl Plan<'_> {
 }
 
 impl Affine {
-    fn new(path: &str, plan: Plan<'_>, builder: &mut ParamBuilder<'_>) -> Result<Self> {
-        let Plan {
+    fn new(path: &str, config: LinearConfig<'_>, builder: &mut ParamBuilder<'_>) -> Result<Self> {
+        let LinearConfig {
             inputs,
             outputs,
             has_bias,
             tied,
-        } = plan;
+        } = config;
         let name = format!("{path}.weight");
         let weight = match tied {
             None => weight(name, inputs, outputs, builder)?,

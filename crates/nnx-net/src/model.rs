@@ -170,8 +170,8 @@ impl NNModel {
     ) -> Result<Self> {
         let kind = net::kind(params.net())?;
         let outputs = net_params.base().output_dim();
-        let decoding = Decoding::of(kind, params.loss(), params.task(), outputs)?;
-        let precision = Precision::of(params.precision(), params.device())?;
+        let decoding = Decoding::new(kind, params.loss(), params.task(), outputs)?;
+        let precision = Precision::from_policy(params.precision(), params.device())?;
         let net = net::build(kind, &net_params, builder)?;
         Ok(Self {
             decoding,

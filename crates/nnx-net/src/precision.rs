@@ -20,7 +20,7 @@ impl Precision {
     ///
     /// # Errors
     /// When the device does not have the precision and the policy allows no other.
-    pub(crate) fn of(policy: Option<&PrecisionPolicy>, device: Devices) -> Result<Self> {
+    pub(crate) fn from_policy(policy: Option<&PrecisionPolicy>, device: Devices) -> Result<Self> {
         let Some(policy) = policy else {
             return Ok(Self::Full);
         };

@@ -38,7 +38,7 @@ impl Decoding {
     ///
     /// # Errors
     /// When the task does not go with the net or the loss, or declares another number of outputs.
-    pub(crate) fn of(
+    pub(crate) fn new(
         net: Nets,
         loss: Losses,
         task: Option<&TaskSpec>,
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn binary_cross_entropy_reads_each_logit() {
-        let decoding = Decoding::of(Nets::FeedFwd, Losses::BinaryCrossEntropy, None, 3).unwrap();
+        let decoding = Decoding::new(Nets::FeedFwd, Losses::BinaryCrossEntropy, None, 3).unwrap();
         check(
             decoding,
             &[[0.0, -1.0, 2.0], [-0.0, NAN, -1e-9]],
@@ -204,7 +204,7 @@ mod tests {
             .build()
             .unwrap();
         let decoding =
-            Decoding::of(Nets::FeedFwd, Losses::BinaryCrossEntropy, Some(&task), 3).unwrap();
+            Decoding::new(Nets::FeedFwd, Losses::BinaryCrossEntropy, Some(&task), 3).unwrap();
         let below = if f32::from_bits(least) > 0.0 {
             least - 1
         } else {
@@ -226,7 +226,7 @@ mod tests {
     fn regression_gives_the_logits() {
         let task = TaskSpec::builder(TaskKind::Regression).build().unwrap();
         let decoding =
-            Decoding::of(Nets::FeedFwd, Losses::MeanSquaredError, Some(&task), 2).unwrap();
+            Decoding::new(Nets::FeedFwd, Losses::MeanSquaredError, Some(&task), 2).unwrap();
         let logits = Tensor::new(&[[0.5_f32, -1.5]], &Device::Cpu).unwrap();
         let classes = decoding.classes(&logits).unwrap();
         assert_eq!(classes.to_vec2::<f32>().unwrap(), [[0.5, -1.5]]);
@@ -238,7 +238,7 @@ mod tests {
     fn check_losses(kind: TaskKind, accepted: &[Losses]) {
         let task = TaskSpec::builder(kind).build().unwrap();
         for loss in Losses::all() {
-            let decoding = Decoding::of(Nets::FeedFwd, *loss, Some(&task), 3);
+            let decoding = Decoding::new(Nets::FeedFwd, *loss, Some(&task), 3);
             assert_eq!(
                 decoding.is_ok(),
                 accepted.contains(loss),
@@ -265,11 +265,11 @@ mod tests {
             .unwrap();
         let loss = Losses::CrossEntropy;
         assert_eq!(
-            Decoding::of(Nets::FeedFwd, loss, Some(&task), 2).unwrap(),
+            Decoding::new(Nets::FeedFwd, loss, Some(&task), 2).unwrap(),
             Decoding::Largest
         );
         assert_eq!(
-            Decoding::of(Nets::FeedFwd, loss, Some(&task), 3)
+            Decoding::new(Nets::FeedFwd, loss, Some(&task), 3)
                 .unwrap_err()
                 .to_string(),
             "the categorical task declares `2` outputs, the net has `3`"

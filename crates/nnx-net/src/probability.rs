@@ -17,13 +17,13 @@ use crate::predict::{at_least, largest};
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProbabilitySpec {
-    kind: Kind,
+    distribution: Distribution,
     class_axis: isize,
     labels: Option<Vec<String>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Kind {
+enum Distribution {
     /// Classes that exclude each other: softmax, and the largest is decoded.
     Categorical,
     /// Independent outputs: sigmoid, and each is decoded by a least logit.
@@ -48,7 +48,7 @@ impl ProbabilitySpec {
     /// given.
     pub fn categorical() -> Self {
         Self {
-            kind: Kind::Categorical,
+            distribution: Distribution::Categorical,
             class_axis: -1,
             labels: None,
         }
@@ -62,7 +62,7 @@ impl ProbabilitySpec {
     /// Independent outputs, decoded as 1 from that logit on.
     pub(crate) fn bernoulli_from(least: f32) -> Self {
         Self {
-            kind: Kind::Bernoulli { least },
+            distribution: Distribution::Bernoulli { least },
             ..Self::categorical()
         }
     }
@@ -95,9 +95,9 @@ impl ProbabilitySpec {
                 "probabilities need finite logits, `{odd}` of them are not"
             )));
         }
-        let (probabilities, decoded) = match self.kind {
-            Kind::Categorical => (softmax(&logits, axis)?, largest(&logits, axis)?),
-            Kind::Bernoulli { least } => {
+        let (probabilities, decoded) = match self.distribution {
+            Distribution::Categorical => (softmax(&logits, axis)?, largest(&logits, axis)?),
+            Distribution::Bernoulli { least } => {
                 let values: Vec<f32> = values.into_iter().map(sigmoid).collect();
                 let values = Tensor::from_vec(values, logits.shape(), &Device::Cpu)?;
                 (values, at_least(&logits, least)?)
@@ -132,7 +132,7 @@ impl ProbabilitySpec {
                 labels.len()
             )));
         }
-        if self.kind == Kind::Categorical && count < 2 {
+        if self.distribution == Distribution::Categorical && count < 2 {
             return Err(Error::configuration(format!(
                 "classes that exclude each other need at least `2` entries on the class axis, got \
                  `{count}`"

@@ -20,13 +20,13 @@ use crate::parameters::Parameters;
 pub(super) struct Conv {
     params: NNConvParams,
     activation: Activations,
-    convs: Vec<Block>,
+    convs: Vec<ConvBlock>,
     fcs: Mlp,
     parameters: Parameters,
 }
 
 #[derive(Debug)]
-struct Block {
+struct ConvBlock {
     weight: Var,
     /// Shaped so that it spreads over images.
     bias: Var,
@@ -49,7 +49,7 @@ impl Conv {
             let path = format!("convs.{j}");
             builder.module(&path);
             let fan_in = fan_in(channels, kernel)?;
-            convs.push(Block {
+            convs.push(ConvBlock {
                 weight: builder.parameter(
                     format!("{path}.weight"),
                     &[next, channels, kernel, kernel],

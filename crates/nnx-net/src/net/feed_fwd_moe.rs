@@ -49,7 +49,7 @@ impl FeedFwdMoE {
         for (i, &next) in base.hidden_dims().unwrap_or_default().iter().enumerate() {
             let path = format!("layers.{i}");
             let experts = Experts::new(&path, (width, next), params, &mut builder)?;
-            hidden.push((experts, Hidden::of(base, i)?));
+            hidden.push((experts, Hidden::new(base, i)?));
             width = next;
         }
         let path = format!("layers.{}", hidden.len());

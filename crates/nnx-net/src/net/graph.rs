@@ -30,7 +30,7 @@ impl Graph {
     ///
     /// # Errors
     /// When they are not that, or an edge ends at a node that is not there.
-    pub(super) fn of(net: Nets, input_dim: usize, inputs: &[Tensor]) -> Result<Self> {
+    pub(super) fn from_inputs(net: Nets, input_dim: usize, inputs: &[Tensor]) -> Result<Self> {
         let [nodes, edges] = inputs else {
             let expected = "two inputs, nodes and edges".to_owned();
             return Err(wrong_count(net, expected, inputs));
@@ -154,7 +154,7 @@ impl Edges {
 }
 
 /// A layer on a graph.
-pub(super) trait Layer {
+pub(super) trait GraphLayer {
     /// New rows from those of the nodes.
     ///
     /// # Errors
@@ -167,13 +167,13 @@ pub(super) trait Layer {
 
 /// Layers on a graph, activation and dropout behind all but the last.
 #[derive(Debug)]
-pub(super) struct Stack<L> {
+pub(super) struct GraphLayers<L> {
     input_dim: usize,
     hidden: Vec<(L, Hidden)>,
     output: L,
 }
 
-impl<L: Layer> Stack<L> {
+impl<L: GraphLayer> GraphLayers<L> {
     /// The layers between the widths of the parameters, of which `build` makes each from its number
     /// and whether it is the last.
     ///
@@ -186,7 +186,7 @@ impl<L: Layer> Stack<L> {
         let mut width = params.input_dim();
         let mut hidden = Vec::new();
         for (i, &next) in params.hidden_dims().unwrap_or_default().iter().enumerate() {
-            hidden.push((build(i, width, next, false)?, Hidden::of(params, i)?));
+            hidden.push((build(i, width, next, false)?, Hidden::new(params, i)?));
             width = next;
         }
         let output = build(hidden.len(), width, params.output_dim(), true)?;
@@ -208,7 +208,7 @@ impl<L: Layer> Stack<L> {
         mode: &mut Mode<'_>,
         prepare: impl FnOnce(Edges) -> Edges,
     ) -> Result<Tensor> {
-        let Graph { nodes, edges } = Graph::of(net, self.input_dim, inputs)?;
+        let Graph { nodes, edges } = Graph::from_inputs(net, self.input_dim, inputs)?;
         let edges = prepare(edges);
         let mut xs = nodes;
         for (i, (layer, hidden)) in self.hidden.iter().enumerate() {

@@ -3,7 +3,7 @@
 use candle_core::{D, Tensor, Var};
 use nnx_params::{NNParams, Nets};
 
-use super::graph::{Edges, Layer, Stack};
+use super::graph::{Edges, GraphLayer, GraphLayers};
 use super::{Mode, Net};
 use crate::error::{Error, Result};
 use crate::init::Init;
@@ -19,12 +19,12 @@ use crate::parameters::Parameters;
 /// `layers.{i}.bias`, `layers.{i}.lin.weight [heads · out, in]`.
 #[derive(Debug)]
 pub(super) struct GraphAtt {
-    layers: Stack<Attention>,
+    layers: GraphLayers<GatLayer>,
     parameters: Parameters,
 }
 
 #[derive(Debug)]
-struct Attention {
+struct GatLayer {
     sources: Var,
     targets: Var,
     bias: Var,
@@ -48,7 +48,7 @@ impl GraphAtt {
             ))
         })?;
         builder.module("layers");
-        let layers = Stack::new(params, |i, inputs, outputs, is_last| {
+        let layers = GraphLayers::new(params, |i, inputs, outputs, is_last| {
             let path = format!("layers.{i}");
             for module in ["", ".aggr_module", ".lin"] {
                 builder.module(format!("{path}{module}"));
@@ -73,7 +73,7 @@ impl GraphAtt {
             let weight =
                 builder.parameter(format!("{path}.lin.weight"), &[wide, inputs], weight)?;
             let shape = [1, heads, outputs];
-            Ok(Attention {
+            Ok(GatLayer {
                 sources: builder.parameter(format!("{path}.att_src"), &shape, attention)?,
                 targets: builder.parameter(format!("{path}.att_dst"), &shape, attention)?,
                 bias: builder.parameter(
@@ -109,7 +109,7 @@ impl Net for GraphAtt {
     }
 }
 
-impl Layer for Attention {
+impl GraphLayer for GatLayer {
     const CLASS: &'static str = "GATConv";
 
     fn forward(&self, nodes: &Tensor, edges: &Edges, mode: &mut Mode<'_>) -> Result<Tensor> {

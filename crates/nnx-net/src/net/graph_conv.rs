@@ -3,7 +3,7 @@
 use candle_core::{Tensor, Var};
 use nnx_params::{NNParams, Nets};
 
-use super::graph::{Edges, Layer, Stack};
+use super::graph::{Edges, GraphLayer, GraphLayers};
 use super::{Mode, Net};
 use crate::error::Result;
 use crate::init::Init;
@@ -16,12 +16,12 @@ use crate::parameters::Parameters;
 /// Parameters: `layers.{i}.bias [out]`, then `layers.{i}.lin.weight [out, in]`.
 #[derive(Debug)]
 pub(super) struct GraphConv {
-    layers: Stack<Convolution>,
+    layers: GraphLayers<GcnLayer>,
     parameters: Parameters,
 }
 
 #[derive(Debug)]
-struct Convolution {
+struct GcnLayer {
     weight: Var,
     bias: Var,
 }
@@ -33,7 +33,7 @@ impl GraphConv {
     /// When a hidden layer has no activation, or a parameter cannot be made.
     pub(super) fn new(params: &NNParams, mut builder: ParamBuilder<'_>) -> Result<Self> {
         builder.module("layers");
-        let layers = Stack::new(params, |i, inputs, outputs, _| {
+        let layers = GraphLayers::new(params, |i, inputs, outputs, _| {
             let path = format!("layers.{i}");
             for module in ["", ".aggr_module", ".lin"] {
                 builder.module(format!("{path}{module}"));
@@ -47,7 +47,7 @@ impl GraphConv {
             builder.discard(&[outputs, inputs], init)?;
             let weight =
                 builder.parameter(format!("{path}.lin.weight"), &[outputs, inputs], init)?;
-            Ok(Convolution { weight, bias })
+            Ok(GcnLayer { weight, bias })
         })?;
         Ok(Self {
             layers,
@@ -72,7 +72,7 @@ impl Net for GraphConv {
     }
 }
 
-impl Layer for Convolution {
+impl GraphLayer for GcnLayer {
     const CLASS: &'static str = "GCNConv";
 
     fn forward(&self, nodes: &Tensor, edges: &Edges, mode: &mut Mode<'_>) -> Result<Tensor> {

@@ -3,7 +3,7 @@
 use candle_core::{Tensor, Var};
 use nnx_params::{NNParams, Nets};
 
-use super::graph::{Edges, Layer, Stack};
+use super::graph::{Edges, GraphLayer, GraphLayers};
 use super::{Mode, Net};
 use crate::error::Result;
 use crate::init::Init;
@@ -17,12 +17,12 @@ use crate::parameters::Parameters;
 /// `layers.{i}.lin_r.weight [out, in]`.
 #[derive(Debug)]
 pub(super) struct GraphSage {
-    layers: Stack<Sage>,
+    layers: GraphLayers<SageLayer>,
     parameters: Parameters,
 }
 
 #[derive(Debug)]
-struct Sage {
+struct SageLayer {
     neighbours: Var,
     bias: Var,
     own: Var,
@@ -35,7 +35,7 @@ impl GraphSage {
     /// When a hidden layer has no activation, or a parameter cannot be made.
     pub(super) fn new(params: &NNParams, mut builder: ParamBuilder<'_>) -> Result<Self> {
         builder.module("layers");
-        let layers = Stack::new(params, |i, inputs, outputs, _| {
+        let layers = GraphLayers::new(params, |i, inputs, outputs, _| {
             let path = format!("layers.{i}");
             for module in ["", ".aggr_module", ".lin_l", ".lin_r"] {
                 builder.module(format!("{path}{module}"));
@@ -47,7 +47,7 @@ impl GraphSage {
             builder.discard(&shape, weight)?;
             builder.discard(&[outputs], bias)?;
             builder.discard(&shape, weight)?;
-            Ok(Sage {
+            Ok(SageLayer {
                 neighbours: builder.parameter(format!("{path}.lin_l.weight"), &shape, weight)?,
                 bias: builder.parameter(format!("{path}.lin_l.bias"), &[outputs], bias)?,
                 own: builder.parameter(format!("{path}.lin_r.weight"), &shape, weight)?,
@@ -75,7 +75,7 @@ impl Net for GraphSage {
     }
 }
 
-impl Layer for Sage {
+impl GraphLayer for SageLayer {
     const CLASS: &'static str = "SAGEConv";
 
     fn forward(&self, nodes: &Tensor, edges: &Edges, mode: &mut Mode<'_>) -> Result<Tensor> {

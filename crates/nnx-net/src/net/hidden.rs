@@ -20,7 +20,7 @@ impl Hidden {
     ///
     /// # Errors
     /// When the layer has no activation.
-    pub(super) fn of(params: &NNParams, index: usize) -> Result<Self> {
+    pub(super) fn new(params: &NNParams, index: usize) -> Result<Self> {
         Ok(Self {
             activation: params.hidden_activation(index)?,
             dropout_prob: params.hidden_dropout(index),

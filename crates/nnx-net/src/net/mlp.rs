@@ -32,7 +32,7 @@ impl Mlp {
         let mut hidden = Vec::new();
         for (i, &next) in params.hidden_dims().unwrap_or_default().iter().enumerate() {
             let linear = Linear::new(&format!("{path}.{i}"), width, next, builder)?;
-            hidden.push((linear, Hidden::of(params, i)?));
+            hidden.push((linear, Hidden::new(params, i)?));
             width = next;
         }
         let path = format!("{path}.{}", hidden.len());

@@ -11,13 +11,13 @@ use crate::error::{Error, Result};
 /// See [`NNModel::forward_with_cache`](crate::NNModel::forward_with_cache).
 #[derive(Clone, Debug, Default)]
 pub struct KeyValueCache {
-    layers: Vec<Layer>,
+    layers: Vec<CachedLayer>,
     len: usize,
 }
 
 /// Keys and values `[N, heads, capacity, size]`, of which the first positions are set.
 #[derive(Clone, Debug)]
-struct Layer {
+struct CachedLayer {
     keys: Tensor,
     values: Tensor,
 }
@@ -87,7 +87,7 @@ impl KeyValueCache {
                 layer.values = grown(&layer.values, self.len, capacity)?;
             }
             Some(_) => {}
-            None => self.layers.push(Layer {
+            None => self.layers.push(CachedLayer {
                 keys: grown(keys, 0, end)?,
                 values: grown(values, 0, end)?,
             }),
