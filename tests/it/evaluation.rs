@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use candle_core::{DType, Device, Tensor};
 use nnx_checkpoint::{Dtype, StateDict};
-use nnx_net::{Batch, Evaluation, IGNORE_INDEX, NNModel, NllInput, ProbabilitySpec};
+use nnx_net::{Batch, EvaluateOptions, IGNORE_INDEX, NNModel, NllInput, ProbabilitySpec};
 use nnx_params::{
     Average, Labels, Losses, NNEvaluationDataPoint, NNModelParams, NNParams, NetParams, Nets,
     State, Value,
@@ -140,7 +140,7 @@ fn evaluations_are_those_of_the_real_library() {
                 "0.2.3" => NllInput::Logits,
                 _ => NllInput::LogSoftmax,
             };
-            let found = model.evaluate_with(batches, &Evaluation::new().nll(nll));
+            let found = model.evaluate_with(batches, &EvaluateOptions::new().nll(nll));
             match case.find("state") {
                 Some(expected) => {
                     let point = found.unwrap_or_else(|error| panic!("{at}: {error}"));
@@ -278,7 +278,7 @@ fn metrics_of_ones_own_see_all_that_counts_once() {
     let point = model
         .evaluate_with(
             [batch(&[0, IGNORE_INDEX, 1]), batch(&[1])],
-            &Evaluation::new().extra("ones", |truth, predicted| {
+            &EvaluateOptions::new().extra("ones", |truth, predicted| {
                 assert_eq!(*truth, Labels::Classes(vec![0, 1, 1]));
                 assert_eq!(predicted.len(), 3);
                 2.0

@@ -2,12 +2,11 @@
 //!
 //! Every function is made of candle's differentiable operations and runs on every device.
 
-mod one_pass;
-
 use candle_core::{D, Tensor};
 use nnx_params::Activations;
 
 use crate::error::Result;
+use crate::one_pass;
 
 /// Applies an activation; softmax runs over the last axis.
 ///

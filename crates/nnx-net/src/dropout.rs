@@ -3,7 +3,7 @@
 use candle_core::Tensor;
 
 use crate::error::{Error, Result};
-use crate::net::Mode;
+use crate::mode::Mode;
 
 /// Inverted dropout: in training each element becomes zero with probability `p`, and the others
 /// grow by `1 / (1 - p)`; in evaluation nothing happens.

@@ -17,9 +17,9 @@ pub struct Error(Box<ErrorKind>);
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// An input that the net cannot take.
+    /// An input that the net does not take.
     #[error("{net} takes {expected}, got {found}")]
-    Input {
+    WrongInput {
         /// The kind of net, such as `feed_fwd`.
         net: &'static str,
         /// What the net takes.
@@ -27,9 +27,9 @@ pub enum ErrorKind {
         /// What it was given.
         found: String,
     },
-    /// Targets that do not go with the logits.
+    /// Targets that do not fit the logits.
     #[error("the loss `{loss}` takes {expected}, got {found}")]
-    Target {
+    WrongTarget {
         /// The loss.
         loss: Losses,
         /// What it takes.
@@ -39,13 +39,13 @@ pub enum ErrorKind {
     },
     /// The configurations do not belong together.
     #[error("{what}")]
-    Configuration {
+    InvalidConfiguration {
         /// What was expected and what was found.
         what: String,
     },
     /// The weights are not those of the net.
     #[error("{0}")]
-    StateDict(StateDictMismatch),
+    WrongWeights(StateDictMismatch),
     /// Sound, but not something that this version or build runs.
     #[error("{what}")]
     Unsupported {
@@ -129,6 +129,20 @@ impl fmt::Display for StateDictMismatch {
     }
 }
 
+impl ErrorKind {
+    /// The kind's name in `snake_case`, for scripts: it stays the same from version to version.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::WrongInput { .. } => "wrong_input",
+            Self::WrongTarget { .. } => "wrong_target",
+            Self::InvalidConfiguration { .. } | Self::Params(_) => "invalid_configuration",
+            Self::WrongWeights(_) => "wrong_weights",
+            Self::Unsupported { .. } | Self::Candle(_) => "unsupported",
+            Self::Checkpoint(error) => error.kind().name(),
+        }
+    }
+}
+
 impl Error {
     /// The cause.
     pub fn kind(&self) -> &ErrorKind {
@@ -147,7 +161,7 @@ impl Error {
         expected: impl Into<String>,
         found: impl Into<String>,
     ) -> Self {
-        Self::from(ErrorKind::Input {
+        Self::from(ErrorKind::WrongInput {
             net,
             expected: expected.into(),
             found: found.into(),
@@ -161,7 +175,7 @@ impl Error {
         expected: impl Into<String>,
         found: impl Into<String>,
     ) -> Self {
-        Self::from(ErrorKind::Target {
+        Self::from(ErrorKind::WrongTarget {
             loss,
             expected: expected.into(),
             found: found.into(),
@@ -171,7 +185,7 @@ impl Error {
     /// Configurations that do not belong together.
     #[cold]
     pub(crate) fn configuration(what: impl Into<String>) -> Self {
-        Self::from(ErrorKind::Configuration { what: what.into() })
+        Self::from(ErrorKind::InvalidConfiguration { what: what.into() })
     }
 
     /// Something this version or build does not run.

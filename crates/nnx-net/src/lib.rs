@@ -5,14 +5,21 @@ mod batch;
 mod device;
 mod dropout;
 mod error;
+mod evaluate_options;
+mod frozen;
 #[cfg(feature = "generate")]
 mod generate;
 mod glob;
 mod init;
+mod inputs;
+mod key_value_cache;
 mod linear;
 mod loss;
+mod mode;
 mod model;
 mod net;
+mod normal;
+mod one_pass;
 mod param_builder;
 mod parameters;
 mod precision;
@@ -28,11 +35,20 @@ pub use batch::Batch;
 #[doc(no_inline)]
 pub use candle_core;
 pub use error::{Error, ErrorKind, Result, ShapeMismatch, StateDictMismatch};
+pub use evaluate_options::{EvaluateOptions, LabelMetric};
 #[cfg(feature = "generate")]
-pub use generate::{Generation, GenerativeNNModel, Tokenizer};
+pub use generate::GenerativeNNModel;
+#[cfg(feature = "generate")]
+pub use generate::options::GenerateOptions;
+#[cfg(feature = "generate")]
+pub use generate::tokenizer::Tokenizer;
+pub use inputs::Inputs;
+pub use key_value_cache::KeyValueCache;
 pub use loss::{IGNORE_INDEX, LossTerms, NllInput, loss_terms};
-pub use model::{Evaluation, NNModel, Summary, SummaryLayer};
-pub use net::{Inputs, KeyValueCache, Mode, Net, Trace};
+pub use mode::{Mode, Trace};
+pub use model::NNModel;
+pub use model::summary::{Summary, SummaryLayer};
+pub use net::Net;
 pub use parameters::Parameters;
 pub use predict::Prediction;
 pub use probability::{PredictionResult, ProbabilitySpec};

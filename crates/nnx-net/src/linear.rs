@@ -5,7 +5,7 @@ use candle_core::{Tensor, Var};
 use crate::dropout::dropout;
 use crate::error::{Error, Result};
 use crate::init::Init;
-use crate::net::Mode;
+use crate::mode::Mode;
 use crate::param_builder::ParamBuilder;
 use crate::transforms::LayerTransform;
 

@@ -4,7 +4,7 @@ use candle_core::{D, DType, Tensor};
 use nnx_params::Losses;
 
 use crate::error::{Error, Result};
-use crate::net::dtype_name;
+use crate::inputs::dtype_name;
 
 /// The loss of a batch, in a form that adds up over batches of unequal size.
 #[derive(Clone, Debug)]

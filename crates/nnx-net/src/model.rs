@@ -3,22 +3,25 @@
 mod evaluate;
 mod export;
 mod freeze;
-mod summary;
+pub(crate) mod summary;
+mod task_record;
+mod totals;
 
 use std::sync::{Mutex, PoisonError};
 
 use candle_core::{Device, Tensor};
-pub use evaluate::Evaluation;
-use freeze::Frozen;
 use nnx_checkpoint::{Modules, NNCheckpoint, StateDict, StateValue};
 use nnx_params::{
     Devices, NNCheckpointTransform, NNIterationDataPoint, NNModelParams, NetParams, TaskKind,
 };
-pub use summary::{Summary, SummaryLayer};
 
 use crate::device;
 use crate::error::{Error, Result, StateDictMismatch};
-use crate::net::{self, Inputs, KeyValueCache, Mode, Net};
+use crate::frozen::Frozen;
+use crate::inputs::Inputs;
+use crate::key_value_cache::KeyValueCache;
+use crate::mode::Mode;
+use crate::net::{Net, build};
 use crate::param_builder::ParamBuilder;
 use crate::parameters::Values;
 use crate::precision::Precision;
@@ -102,12 +105,12 @@ impl NNModel {
     /// (`lora`, `low_rank`) are replayed before the weights are loaded.
     ///
     /// # Errors
-    /// - [`ErrorKind::StateDict`](crate::ErrorKind::StateDict) when the weights are not exactly
+    /// - [`ErrorKind::WrongWeights`](crate::ErrorKind::WrongWeights) when the weights are not exactly
     ///   those of the net, with every name that differs.
     /// - [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) when the checkpoint records
     ///   a transform that is not replayed, its net is not one of this version, a weight has a dtype
     ///   that does not convert, or the device cannot be used.
-    /// - [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) when the configurations do
+    /// - [`ErrorKind::InvalidConfiguration`](crate::ErrorKind::InvalidConfiguration) when the configurations do
     ///   not belong together, or a transform does not fit the net.
     pub fn from_checkpoint(checkpoint: &NNCheckpoint) -> Result<Self> {
         Self::from_checkpoint_on(checkpoint, checkpoint.model_params.device())
@@ -122,7 +125,7 @@ impl NNModel {
         let params = on_device(&checkpoint.model_params, device)?;
         let net_params = checkpoint.net_params.clone().ok_or_else(|| {
             // A net without parameters is one that Python code builds; its name says more.
-            net::kind(params.net())
+            build::kind(params.net())
                 .err()
                 .unwrap_or_else(|| Error::configuration("the checkpoint has no net parameters"))
         })?;
@@ -168,11 +171,11 @@ impl NNModel {
         device: Device,
         builder: ParamBuilder<'_>,
     ) -> Result<Self> {
-        let kind = net::kind(params.net())?;
+        let kind = build::kind(params.net())?;
         let outputs = net_params.base().output_dim();
         let decoding = Decoding::new(kind, params.loss(), params.task(), outputs)?;
         let precision = Precision::from_policy(params.precision(), params.device())?;
-        let net = net::build(kind, &net_params, builder)?;
+        let net = build::build(kind, &net_params, builder)?;
         Ok(Self {
             decoding,
             precision,
@@ -221,7 +224,7 @@ impl NNModel {
     /// fit.
     ///
     /// # Errors
-    /// [`ErrorKind::StateDict`](crate::ErrorKind::StateDict) when a tensor has another shape or is
+    /// [`ErrorKind::WrongWeights`](crate::ErrorKind::WrongWeights) when a tensor has another shape or is
     /// none, or, where `strict`, names are missing or unexpected; no weight is set then.
     pub fn load_state_dict(
         &mut self,

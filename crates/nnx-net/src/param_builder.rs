@@ -143,7 +143,7 @@ impl<'a> ParamBuilder<'a> {
     fn register(&mut self, name: String, var: Var) -> Result<()> {
         self.entries.insert(name, Some(var));
         if self.mismatch.missing.len() > MOST_MISSING {
-            return Err(ErrorKind::StateDict(std::mem::take(&mut self.mismatch)).into());
+            return Err(ErrorKind::WrongWeights(std::mem::take(&mut self.mismatch)).into());
         }
         Ok(())
     }
@@ -168,7 +168,7 @@ impl<'a> ParamBuilder<'a> {
             self.mismatch
                 .shape_mismatches
                 .sort_by_key(|one| index(&one.name));
-            return Err(ErrorKind::StateDict(self.mismatch).into());
+            return Err(ErrorKind::WrongWeights(self.mismatch).into());
         }
         let entries = self.entries.into_iter();
         let entries = entries.filter_map(|(name, var)| Some((name, var?)));

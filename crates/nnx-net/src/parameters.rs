@@ -88,7 +88,7 @@ impl Parameters {
             .collect();
         let fits = mismatch.shape_mismatches.is_empty() && mismatch.not_tensors.is_empty();
         if !fits || strict && !mismatch.is_empty() {
-            return Err(ErrorKind::StateDict(mismatch).into());
+            return Err(ErrorKind::WrongWeights(mismatch).into());
         }
         for (var, value) in found {
             var.set(&value.to_device(var.as_tensor().device())?)?;

@@ -1,7 +1,5 @@
 //! PyTorch's random numbers on the CPU.
 
-mod normal;
-
 use crate::error::{Error, Result};
 
 const STATE_WORDS: usize = 624;
@@ -23,7 +21,7 @@ pub struct Generator {
     state: [u32; STATE_WORDS],
     next: usize,
     /// The second of two normal numbers, kept for the next call.
-    next_normal: Option<f64>,
+    pub(crate) next_normal: Option<f64>,
 }
 
 impl Generator {

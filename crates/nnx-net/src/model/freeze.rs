@@ -1,34 +1,10 @@
 //! Which parameters training leaves alone.
 
-use std::collections::HashSet;
-
 use candle_core::Var;
 
 use super::NNModel;
 use crate::error::{Error, Result};
 use crate::glob;
-use crate::parameters::Parameters;
-
-/// The names of the parameters that are not trained; a tied one counts under its first name.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Frozen(HashSet<String>);
-
-impl Frozen {
-    /// The parameters that are frozen from the start: the base layers of LoRA.
-    pub(super) fn from_lora(parameters: &Parameters) -> Self {
-        let lora = |name: &str| {
-            let (layer, _) = name.rsplit_once(".base.")?;
-            parameters.get(&format!("{layer}.lora_A"))
-        };
-        let is_base = |var: &Var| {
-            let id = var.as_tensor().id();
-            let mut names = parameters.iter();
-            names.any(|(name, other)| other.as_tensor().id() == id && lora(name).is_some())
-        };
-        let names = parameters.distinct().filter(|(_, var)| is_base(var));
-        Self(names.map(|(name, _)| name.to_owned()).collect())
-    }
-}
 
 impl NNModel {
     /// Excludes the parameters from training whose names match one of the shell patterns, and tells
@@ -47,9 +23,7 @@ impl NNModel {
     /// When there is no pattern.
     pub fn freeze(&mut self, patterns: &[&str]) -> Result<usize> {
         let names = self.matching("freeze", patterns)?;
-        let newly = names
-            .into_iter()
-            .filter(|name| self.frozen.0.insert(name.clone()));
+        let newly = names.into_iter().filter(|name| self.frozen.insert(name));
         Ok(newly.count())
     }
 
@@ -59,7 +33,7 @@ impl NNModel {
     /// As for [`freeze`](Self::freeze).
     pub fn unfreeze(&mut self, patterns: &[&str]) -> Result<usize> {
         let names = self.matching("unfreeze", patterns)?;
-        let newly = names.into_iter().filter(|name| self.frozen.0.remove(name));
+        let newly = names.into_iter().filter(|name| self.frozen.remove(name));
         Ok(newly.count())
     }
 
@@ -68,7 +42,7 @@ impl NNModel {
     /// Those that LoRA stands beside are frozen from the start.
     pub fn trainable(&self) -> impl Iterator<Item = (&str, &Var)> {
         let all = self.net.parameters().distinct();
-        all.filter(|(name, _)| !self.frozen.0.contains(*name))
+        all.filter(|(name, _)| !self.frozen.contains(name))
     }
 
     fn matching(&self, call: &str, patterns: &[&str]) -> Result<Vec<String>> {

@@ -4,7 +4,8 @@ use std::fmt;
 
 use super::NNModel;
 use crate::error::Result;
-use crate::net::{Inputs, Mode, Trace};
+use crate::inputs::Inputs;
+use crate::mode::{Mode, Trace};
 
 /// The layers of a model with what each gives for some input; it displays as a table.
 #[derive(Clone, Debug)]

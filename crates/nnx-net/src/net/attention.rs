@@ -3,11 +3,11 @@
 use candle_core::{D, Tensor};
 use nnx_params::Activations;
 
-use super::Mode;
 use crate::activation::activate;
 use crate::dropout::dropout;
 use crate::error::Result;
 use crate::linear::Linear;
+use crate::mode::Mode;
 use crate::param_builder::ParamBuilder;
 
 /// The two linear layers around attention, and the attention itself.

@@ -3,12 +3,13 @@
 use candle_core::{D, Tensor, Var};
 use nnx_params::{Activations, NNConvParams, Nets};
 
-use super::input::rows;
+use super::Net;
 use super::mlp::Mlp;
-use super::{Mode, Net};
 use crate::activation::activate;
 use crate::error::{Error, Result};
 use crate::init::Init;
+use crate::inputs::rows;
+use crate::mode::Mode;
 use crate::param_builder::ParamBuilder;
 use crate::parameters::Parameters;
 

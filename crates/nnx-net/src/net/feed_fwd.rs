@@ -3,10 +3,11 @@
 use candle_core::Tensor;
 use nnx_params::{NNParams, Nets};
 
-use super::input::rows;
+use super::Net;
 use super::mlp::Mlp;
-use super::{Mode, Net};
 use crate::error::Result;
+use crate::inputs::rows;
+use crate::mode::Mode;
 use crate::param_builder::ParamBuilder;
 use crate::parameters::Parameters;
 

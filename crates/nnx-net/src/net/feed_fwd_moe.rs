@@ -1,19 +1,18 @@
 //! FEED_FWD_MOE: hidden layers of experts, of which a router takes a few for each row.
 
-mod top_k;
-
 use candle_core::{D, DType, Tensor};
 use nnx_params::{Activations, NNMoEParams, Nets};
 
+use super::Net;
 use super::hidden::Hidden;
-use super::input::rows;
-use super::{Mode, Net};
+use super::top_k::top_k;
 use crate::activation::activate;
 use crate::error::Result;
+use crate::inputs::rows;
 use crate::linear::Linear;
+use crate::mode::Mode;
 use crate::param_builder::ParamBuilder;
 use crate::parameters::Parameters;
-use top_k::top_k;
 
 /// Experts, activation and dropout per hidden layer, then one linear layer.
 ///

@@ -3,10 +3,10 @@
 use candle_core::{DType, Tensor};
 use nnx_params::{NNParams, Nets};
 
-use super::Mode;
 use super::hidden::Hidden;
-use super::input::{wrong_count, wrong_dtype, wrong_shape};
 use crate::error::{Error, Result};
+use crate::inputs::{wrong_count, wrong_dtype, wrong_shape};
+use crate::mode::Mode;
 
 /// A graph: the numbers at its nodes, and its edges.
 #[derive(Debug)]

@@ -3,10 +3,11 @@
 use candle_core::{D, Tensor, Var};
 use nnx_params::{NNParams, Nets};
 
+use super::Net;
 use super::graph::{Edges, GraphLayer, GraphLayers};
-use super::{Mode, Net};
 use crate::error::{Error, Result};
 use crate::init::Init;
+use crate::mode::Mode;
 use crate::param_builder::ParamBuilder;
 use crate::parameters::Parameters;
 

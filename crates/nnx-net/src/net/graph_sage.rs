@@ -3,10 +3,11 @@
 use candle_core::{Tensor, Var};
 use nnx_params::{NNParams, Nets};
 
+use super::Net;
 use super::graph::{Edges, GraphLayer, GraphLayers};
-use super::{Mode, Net};
 use crate::error::Result;
 use crate::init::Init;
+use crate::mode::Mode;
 use crate::param_builder::ParamBuilder;
 use crate::parameters::Parameters;
 

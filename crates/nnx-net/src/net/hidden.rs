@@ -3,10 +3,10 @@
 use candle_core::Tensor;
 use nnx_params::{Activations, NNParams};
 
-use super::Mode;
 use crate::activation::activate;
 use crate::dropout::dropout;
 use crate::error::Result;
+use crate::mode::Mode;
 
 /// The activation and the dropout behind a hidden layer.
 #[derive(Clone, Copy, Debug)]

@@ -3,10 +3,10 @@
 use candle_core::Tensor;
 use nnx_params::NNParams;
 
-use super::Mode;
 use super::hidden::Hidden;
 use crate::error::Result;
 use crate::linear::Linear;
+use crate::mode::Mode;
 use crate::param_builder::ParamBuilder;
 
 /// Linear, activation and dropout per hidden layer, then one linear layer.

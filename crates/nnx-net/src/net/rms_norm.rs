@@ -2,9 +2,9 @@
 
 use candle_core::{D, Tensor, Var};
 
-use super::Mode;
 use crate::error::Result;
 use crate::init::Init;
+use crate::mode::Mode;
 use crate::param_builder::ParamBuilder;
 
 /// `x / sqrt(mean(x²) + 1e-6) · w` along the last axis.

@@ -2,9 +2,9 @@
 
 use candle_core::Tensor;
 
-use super::Mode;
 use crate::error::{Error, Result};
 use crate::linear::Linear;
+use crate::mode::Mode;
 use crate::param_builder::ParamBuilder;
 
 /// `(silu(x · W₁ᵀ) ⊙ x · W₃ᵀ) · W₂ᵀ`.

@@ -1,23 +1,21 @@
 //! TRANSFORMER: a decoder-only language model.
 
-mod cache;
-mod rope;
-
 use candle_core::{DType, Tensor, Var};
 use nnx_params::{NNTransformerParams, Nets};
 
+use super::Net;
 use super::attention::causal_mask;
-use super::block::{Block, BlockParams};
-use super::input::{wrong_count, wrong_dtype, wrong_shape};
+use super::block::Block;
 use super::rms_norm::RmsNorm;
-use super::{Mode, Net};
+use super::rope::Rope;
 use crate::error::{Error, Result};
 use crate::init::Init;
+use crate::inputs::{wrong_count, wrong_dtype, wrong_shape};
+use crate::key_value_cache::KeyValueCache;
 use crate::linear::Linear;
+use crate::mode::Mode;
 use crate::param_builder::ParamBuilder;
 use crate::parameters::Parameters;
-pub use cache::KeyValueCache;
-use rope::Rope;
 
 /// Token embedding, blocks of causal attention and feed-forward layer, norm, and a linear layer
 /// that gives each token of the vocabulary a logit.
@@ -51,18 +49,7 @@ impl Transformer {
         builder.discard(&[vocab_size, width], Init::Normal { std: 1.0 })?;
         let init = Init::Normal { std: 0.02 };
         let embedding = builder.parameter(name.to_owned(), &[vocab_size, width], init)?;
-        builder.module("blocks");
-        let of_block = BlockParams {
-            width,
-            heads: params.n_heads(),
-            ffn_mult: params.ffn_mult(),
-            attn_dropout: params.attn_dropout().as_f64(),
-            resid_dropout: params.resid_dropout().as_f64(),
-            rope: true,
-        };
-        let blocks = (0..params.n_layers())
-            .map(|b| Block::new(&format!("blocks.{b}"), of_block, &mut builder))
-            .collect::<Result<_>>()?;
+        let blocks = Block::stack(params.n_layers(), params.into(), &mut builder)?;
         let norm = RmsNorm::new("norm_out", width, &mut builder)?;
         let head = if params.tie_embeddings() {
             let sizes = (width, vocab_size);

@@ -3,13 +3,14 @@
 use candle_core::{DType, Tensor, Var};
 use nnx_params::{NNViTParams, Nets};
 
-use super::block::{Block, BlockParams};
+use super::Net;
+use super::block::Block;
 use super::conv::fan_in;
-use super::input::{wrong_count, wrong_dtype, wrong_shape};
 use super::rms_norm::RmsNorm;
-use super::{Mode, Net};
 use crate::error::{Error, Result};
 use crate::init::Init;
+use crate::inputs::{wrong_count, wrong_dtype, wrong_shape};
+use crate::mode::Mode;
 use crate::param_builder::ParamBuilder;
 use crate::parameters::Parameters;
 
@@ -57,18 +58,7 @@ impl Vit {
         let tokens = params.n_patches().saturating_add(1);
         let positions = builder.parameter("pos_embed".to_owned(), &[1, tokens, width], init)?;
         let class = builder.parameter("cls_token".to_owned(), &[1, 1, width], init)?;
-        builder.module("blocks");
-        let of_block = BlockParams {
-            width,
-            heads: params.n_heads(),
-            ffn_mult: params.ffn_mult(),
-            attn_dropout: params.attn_dropout().as_f64(),
-            resid_dropout: params.resid_dropout().as_f64(),
-            rope: false,
-        };
-        let blocks = (0..params.n_layers())
-            .map(|b| Block::new(&format!("blocks.{b}"), of_block, &mut builder))
-            .collect::<Result<_>>()?;
+        let blocks = Block::stack(params.n_layers(), params.into(), &mut builder)?;
         Ok(Self {
             params: params.clone(),
             class,

@@ -68,7 +68,7 @@ fn a_task_that_does_not_fit_is_refused() {
         .unwrap();
     let error = NNModel::new(net_params(&[4, 2]), params, 0).unwrap_err();
     assert!(
-        matches!(error.kind(), ErrorKind::Configuration { .. }),
+        matches!(error.kind(), ErrorKind::InvalidConfiguration { .. }),
         "{error:?}"
     );
     assert_eq!(

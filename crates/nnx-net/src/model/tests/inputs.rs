@@ -25,7 +25,10 @@ fn check(model: &NNModel, inputs: &[Tensor], expected: &str) {
         model.forward(inputs).unwrap_err(),
         model.predict(inputs).unwrap_err(),
     ] {
-        assert!(matches!(error.kind(), ErrorKind::Input { .. }), "{error:?}");
+        assert!(
+            matches!(error.kind(), ErrorKind::WrongInput { .. }),
+            "{error:?}"
+        );
         assert_eq!(error.to_string(), expected);
     }
 }

@@ -5,20 +5,21 @@ use nnx_params::{
     Average, ConfusionCounts, Labels, Losses, NNEvaluationDataPoint, Scores, TaskKind, TaskSpec,
 };
 
-use super::{Collected, Evaluation, TotalLoss};
+use super::totals::{CollectedLabels, TotalLoss};
 use crate::error::{Error, Result};
+use crate::evaluate_options::EvaluateOptions;
 use crate::loss::{NllInput, binary_elements, class_indices, classes_last, loss_terms};
 use crate::predict::{at_least, largest, logit};
 
 /// What has been counted of a task; targets that are masked count nowhere.
 #[derive(Debug)]
-pub(super) struct Record<'a> {
+pub(super) struct TaskRecord<'a> {
     task: &'a TaskSpec,
     loss: Losses,
     batches: usize,
     count: u64,
     total: TotalLoss,
-    labels: Collected,
+    labels: CollectedLabels,
     columns: Vec<Column>,
     rows: Rows,
     square_error: f64,
@@ -40,7 +41,7 @@ struct Rows {
     right_elements: u64,
 }
 
-impl<'a> Record<'a> {
+impl<'a> TaskRecord<'a> {
     pub(super) fn new(task: &'a TaskSpec, loss: Losses) -> Self {
         Self {
             task,
@@ -48,7 +49,7 @@ impl<'a> Record<'a> {
             batches: 0,
             count: 0,
             total: TotalLoss::default(),
-            labels: Collected::default(),
+            labels: CollectedLabels::default(),
             columns: Vec::new(),
             rows: Rows::default(),
             square_error: 0.0,
@@ -64,16 +65,16 @@ impl<'a> Record<'a> {
         &mut self,
         logits: &Tensor,
         targets: &Tensor,
-        evaluation: &Evaluation<'_>,
+        options: &EvaluateOptions<'_>,
     ) -> Result<()> {
         self.batches += 1;
         if logits.rank() < 2 {
             return Err(self.wrong("outputs `[N, C]`", format!("`{:?}`", logits.dims())));
         }
         match self.task.kind() {
-            TaskKind::Categorical => self.categorical(logits, targets, evaluation.nll),
-            TaskKind::Multilabel => self.multilabel(logits, targets, evaluation),
-            TaskKind::Regression => self.regression(logits, targets, evaluation),
+            TaskKind::Categorical => self.categorical(logits, targets, options.nll),
+            TaskKind::Multilabel => self.multilabel(logits, targets, options),
+            TaskKind::Regression => self.regression(logits, targets, options),
         }
     }
 
@@ -81,7 +82,7 @@ impl<'a> Record<'a> {
     ///
     /// # Errors
     /// When there was no batch.
-    pub(super) fn finish(self, evaluation: &Evaluation<'_>) -> Result<NNEvaluationDataPoint> {
+    pub(super) fn finish(self, options: &EvaluateOptions<'_>) -> Result<NNEvaluationDataPoint> {
         if self.batches == 0 {
             return Err(Error::configuration(
                 "an evaluation needs at least one batch, got none",
@@ -93,7 +94,7 @@ impl<'a> Record<'a> {
             return Ok(builder.build()?);
         }
         builder = builder.loss(self.total.mean());
-        let classes = match (self.task.kind(), &self.labels.0) {
+        let classes = match (self.task.kind(), self.labels.pair()) {
             (TaskKind::Categorical, Some((truth, predicted))) => {
                 let point = NNEvaluationDataPoint::of(truth, predicted, Average::Macro)?;
                 let number = |value: Option<nnx_params::Number>| value.map_or(0.0, |n| n.as_f64());
@@ -141,14 +142,9 @@ impl<'a> Record<'a> {
                 .f1(scores.f1);
         }
         let point = builder.build()?;
-        Ok(match &self.labels.0 {
+        Ok(match self.labels.pair() {
             None => point,
-            Some((truth, predicted)) => evaluation
-                .extra
-                .iter()
-                .fold(point, |point, (name, metric)| {
-                    point.with_extra(name, metric(truth, predicted))
-                }),
+            Some((truth, predicted)) => options.with_extra(point, truth, predicted),
         })
     }
 
@@ -199,7 +195,7 @@ impl<'a> Record<'a> {
         &mut self,
         logits: &Tensor,
         targets: &Tensor,
-        evaluation: &Evaluation<'_>,
+        options: &EvaluateOptions<'_>,
     ) -> Result<()> {
         let width = logits.dim(1)?;
         self.check_width(width)?;
@@ -245,19 +241,19 @@ impl<'a> Record<'a> {
         }
         let elements = binary_elements(logits, &without_nan(targets)?)?;
         self.masked(&elements, targets, kept_truth.len())?;
-        self.keep(kept_truth, kept_predicted, evaluation)
+        self.keep(kept_truth, kept_predicted, options)
     }
 
     fn regression(
         &mut self,
         logits: &Tensor,
         targets: &Tensor,
-        evaluation: &Evaluation<'_>,
+        options: &EvaluateOptions<'_>,
     ) -> Result<()> {
         let width = logits.dim(1)?;
         self.check_width(width)?;
         if !targets.dtype().is_float() {
-            let found = format!("the dtype `{}`", crate::net::dtype_name(targets.dtype()));
+            let found = format!("the dtype `{}`", crate::inputs::dtype_name(targets.dtype()));
             return Err(self.wrong("float targets", found));
         }
         let one_column = targets.rank() == 1 && logits.dims() == [targets.dim(0)?, 1];
@@ -267,7 +263,7 @@ impl<'a> Record<'a> {
             targets.clone()
         };
         self.check_shape(logits, &targets)?;
-        if !evaluation.extra.is_empty() {
+        if !options.extra.is_empty() {
             return Err(Error::unsupported(
                 "metrics of labels are for tasks with labels, a regression has none",
             ));
@@ -310,9 +306,9 @@ impl<'a> Record<'a> {
         &mut self,
         truth: Vec<i64>,
         predicted: Vec<i64>,
-        evaluation: &Evaluation<'_>,
+        options: &EvaluateOptions<'_>,
     ) -> Result<()> {
-        if evaluation.extra.is_empty() || truth.is_empty() {
+        if options.extra.is_empty() || truth.is_empty() {
             return Ok(());
         }
         self.labels

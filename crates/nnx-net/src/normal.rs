@@ -2,8 +2,8 @@
 
 use std::f64::consts::PI;
 
-use super::Generator;
 use crate::error::Result;
+use crate::rng::Generator;
 
 /// From this many numbers on, PyTorch transforms blocks of float32 with its vector code.
 const BLOCK: usize = 16;

@@ -3,13 +3,13 @@
 use candle_core::{CpuStorage, CustomOp1, DType, Layout, Result, Shape, Tensor};
 
 /// Whether one pass does: float32 on the CPU, and nothing that a gradient would flow back to.
-pub(super) fn is_for(xs: &Tensor) -> bool {
+pub(crate) fn is_for(xs: &Tensor) -> bool {
     xs.device().is_cpu() && xs.dtype() == DType::F32 && xs.is_contiguous() && !xs.track_op()
 }
 
 /// # Errors
 /// When the tensor is not one that [`is_for`] accepts.
-pub(super) fn relu(xs: &Tensor) -> Result<Tensor> {
+pub(crate) fn relu(xs: &Tensor) -> Result<Tensor> {
     xs.apply_op1_no_bwd(&Relu)
 }
 

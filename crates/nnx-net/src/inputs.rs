@@ -1,4 +1,4 @@
-//! Checks of what a net is given.
+//! The inputs of a net, and the errors for inputs that it does not take.
 
 use candle_core::{DType, Tensor};
 use nnx_params::Nets;
@@ -64,7 +64,7 @@ impl<'a> From<&'a Vec<Tensor>> for Inputs<'a> {
 ///
 /// # Errors
 /// When it is not that.
-pub(super) fn rows(net: Nets, input_dim: usize, inputs: &[Tensor]) -> Result<Tensor> {
+pub(crate) fn rows(net: Nets, input_dim: usize, inputs: &[Tensor]) -> Result<Tensor> {
     let expected = || format!("at least one float32 row of `{input_dim}` numbers");
     let [input] = inputs else {
         return Err(wrong_count(net, expected(), inputs));
@@ -82,20 +82,20 @@ pub(super) fn rows(net: Nets, input_dim: usize, inputs: &[Tensor]) -> Result<Ten
 
 /// A wrong number of inputs.
 #[cold]
-pub(super) fn wrong_count(net: Nets, expected: String, inputs: &[Tensor]) -> Error {
+pub(crate) fn wrong_count(net: Nets, expected: String, inputs: &[Tensor]) -> Error {
     Error::input(net.value(), expected, format!("`{}` inputs", inputs.len()))
 }
 
 /// An input of a wrong dtype.
 #[cold]
-pub(super) fn wrong_dtype(net: Nets, expected: String, input: &Tensor) -> Error {
+pub(crate) fn wrong_dtype(net: Nets, expected: String, input: &Tensor) -> Error {
     let found = format!("the dtype `{}`", dtype_name(input.dtype()));
     Error::input(net.value(), expected, found)
 }
 
 /// An input of a wrong shape.
 #[cold]
-pub(super) fn wrong_shape(net: Nets, expected: String, input: &Tensor) -> Error {
+pub(crate) fn wrong_shape(net: Nets, expected: String, input: &Tensor) -> Error {
     let found = format!("the shape `{:?}`", input.dims());
     Error::input(net.value(), expected, found)
 }

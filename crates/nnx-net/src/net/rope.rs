@@ -3,7 +3,7 @@
 use candle_core::{Device, Tensor};
 
 use crate::error::Result;
-use crate::net::Mode;
+use crate::mode::Mode;
 
 /// Rotates each pair of neighbouring elements by an angle that grows with the position: pair `k` at
 /// position `t` by `t · base^(-2k / size)`.

@@ -48,7 +48,7 @@ impl KeyValueCache {
     ///
     /// # Errors
     /// When it is not.
-    pub(super) fn check(&self, layers: usize, batch: usize) -> Result<()> {
+    pub(crate) fn check(&self, layers: usize, batch: usize) -> Result<()> {
         let found = match self.layers.first() {
             None => return Ok(()),
             Some(layer) => layer.keys.dim(0)?,
@@ -72,7 +72,7 @@ impl KeyValueCache {
     ///
     /// # Errors
     /// When candle fails.
-    pub(super) fn extend(
+    pub(crate) fn extend(
         &mut self,
         layer: usize,
         keys: &Tensor,
@@ -104,7 +104,7 @@ impl KeyValueCache {
     }
 
     /// Counts tokens that every layer has got.
-    pub(super) fn advance(&mut self, tokens: usize) {
+    pub(crate) fn advance(&mut self, tokens: usize) {
         self.len += tokens;
     }
 }
