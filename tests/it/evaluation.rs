@@ -211,13 +211,10 @@ fn every_net_and_task_is_evaluated_as_the_real_library_does() {
             .map(|batch| {
                 let inputs: Vec<Tensor> = batch.get("inputs").items().iter().map(tensor).collect();
                 let made = Batch::new(inputs, tensor(&batch.get("targets")));
-                match batch.find("seeds") {
-                    Some(seeds) => made.with_seeds(seeds.size()),
-                    None => made,
-                }
+                made.seeds(batch.find("seeds").map(|seeds| seeds.size()))
             })
             .collect();
-        let inputs = batches.first().expect("a batch").inputs().to_vec();
+        let inputs = batches.first().expect("a batch").inputs.clone();
         let expected = case.get("evaluation");
         match (expected.find("error"), model.evaluate(batches)) {
             (Some(Json(Value::Str(kind))), found) => {

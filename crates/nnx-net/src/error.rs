@@ -7,9 +7,8 @@ use nnx_params::Losses;
 /// The result of every fallible call in this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What went wrong: one word wide, so that results stay small.
-///
-/// [`kind`](Error::kind) tells the cause.
+/// What went wrong; [`kind`](Error::kind) is the cause. It is one word wide, so that results stay
+/// small.
 #[derive(Debug)]
 pub struct Error(Box<ErrorKind>);
 
@@ -37,7 +36,7 @@ pub enum ErrorKind {
         /// What it was given.
         found: String,
     },
-    /// The configurations do not belong together.
+    /// The configurations do not fit together.
     #[error("{what}")]
     InvalidConfiguration {
         /// What was expected and what was found.
@@ -46,7 +45,7 @@ pub enum ErrorKind {
     /// The weights are not those of the net.
     #[error("{0}")]
     WrongWeights(StateDictMismatch),
-    /// Sound, but not something that this version or build runs.
+    /// The request may be valid, but this version or build does not support it.
     #[error("{what}")]
     Unsupported {
         /// What is not supported, and what to do instead where there is a way.
@@ -55,15 +54,15 @@ pub enum ErrorKind {
     /// The checkpoint cannot be read or made.
     #[error(transparent)]
     Checkpoint(#[from] nnx_checkpoint::Error),
-    /// A configuration is not a valid one.
+    /// A configuration is not valid.
     #[error(transparent)]
     Params(#[from] nnx_params::Error),
-    /// The tensor library refused.
+    /// The tensor library failed.
     #[error(transparent)]
     Candle(#[from] candle_core::Error),
 }
 
-/// Everything that keeps a state dict from fitting a net, found in one go.
+/// All differences between a state dict and the parameters of a net.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StateDictMismatch {
@@ -73,11 +72,11 @@ pub struct StateDictMismatch {
     pub unexpected: Vec<String>,
     /// Names whose shapes differ, in the net's order.
     pub shape_mismatches: Vec<ShapeMismatch>,
-    /// Names of the net behind which the state dict has something that is no tensor.
+    /// Names of the net whose values in the state dict are not tensors.
     pub not_tensors: Vec<String>,
 }
 
-/// One tensor whose shape is not that of the net's parameter.
+/// A tensor whose shape differs from that of the net's parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ShapeMismatch {
@@ -90,7 +89,7 @@ pub struct ShapeMismatch {
 }
 
 impl StateDictMismatch {
-    /// Whether the state dict fits after all.
+    /// Whether there is no difference.
     pub fn is_empty(&self) -> bool {
         self.missing.is_empty()
             && self.unexpected.is_empty()
@@ -154,7 +153,7 @@ impl Error {
         *self.0
     }
 
-    /// An input that the net cannot take.
+    /// An input that the net does not take.
     #[cold]
     pub(crate) fn input(
         net: &'static str,
@@ -168,7 +167,7 @@ impl Error {
         })
     }
 
-    /// Targets that do not go with the logits.
+    /// Targets that do not fit the logits.
     #[cold]
     pub(crate) fn target(
         loss: Losses,
@@ -182,13 +181,13 @@ impl Error {
         })
     }
 
-    /// Configurations that do not belong together.
+    /// Configurations that do not fit together.
     #[cold]
     pub(crate) fn configuration(what: impl Into<String>) -> Self {
         Self::from(ErrorKind::InvalidConfiguration { what: what.into() })
     }
 
-    /// Something this version or build does not run.
+    /// Something that this version or build does not support.
     #[cold]
     pub(crate) fn unsupported(what: impl Into<String>) -> Self {
         Self::from(ErrorKind::Unsupported { what: what.into() })

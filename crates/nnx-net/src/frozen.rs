@@ -6,7 +6,7 @@ use candle_core::Var;
 
 use crate::parameters::Parameters;
 
-/// The names of the parameters that are not trained; a tied one counts under its first name.
+/// The names of the parameters that are not trained; a tied parameter has its first name.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Frozen(HashSet<String>);
 

@@ -5,16 +5,15 @@ use nnx_params::Nets;
 
 use crate::error::{Error, Result};
 
-/// The inputs of a net, as they are: one tensor or several, in the order of Python's positional
-/// arguments.
+/// The inputs of a net: one or more tensors, in the order of Python's positional arguments.
 ///
 /// | net | inputs |
 /// |---|---|
 /// | `feed_fwd`, `feed_fwd_moe` | float32 rows `[N, …]` that flatten to `input_dim` |
 /// | `conv` | float32 images `[N, C, H, W]`, or rows that flatten to `input_dim` |
 /// | `transformer` | int64 token ids `[N, T]` |
-/// | `vit` | float32 images `[N, C, S, S]`, and, if wanted, a uint8 mask `[N, patches]` of those to keep |
-/// | `graph_*` | float32 nodes `[N, input_dim]` and int64 edges `[2, M]`, sources above targets |
+/// | `vit` | float32 images `[N, C, S, S]`, and optionally a uint8 mask `[N, patches]` of the patches to keep |
+/// | `graph_*` | float32 nodes `[N, input_dim]` and int64 edges `[2, M]`, whose first row has the sources |
 ///
 /// ```
 /// use candle_core::{Device, Tensor};
@@ -60,10 +59,10 @@ impl<'a> From<&'a Vec<Tensor>> for Inputs<'a> {
     }
 }
 
-/// The only input, as rows of `input_dim` numbers: all axes but the first are flattened.
+/// The only input as rows of `input_dim` numbers: all axes but the first are flattened.
 ///
 /// # Errors
-/// When it is not that.
+/// When there is another number of inputs, or the input has another dtype or shape.
 pub(crate) fn rows(net: Nets, input_dim: usize, inputs: &[Tensor]) -> Result<Tensor> {
     let expected = || format!("at least one float32 row of `{input_dim}` numbers");
     let [input] = inputs else {
@@ -80,20 +79,20 @@ pub(crate) fn rows(net: Nets, input_dim: usize, inputs: &[Tensor]) -> Result<Ten
     }
 }
 
-/// A wrong number of inputs.
+/// The error for a wrong number of inputs.
 #[cold]
 pub(crate) fn wrong_count(net: Nets, expected: String, inputs: &[Tensor]) -> Error {
     Error::input(net.value(), expected, format!("`{}` inputs", inputs.len()))
 }
 
-/// An input of a wrong dtype.
+/// The error for an input with a wrong dtype.
 #[cold]
 pub(crate) fn wrong_dtype(net: Nets, expected: String, input: &Tensor) -> Error {
     let found = format!("the dtype `{}`", dtype_name(input.dtype()));
     Error::input(net.value(), expected, found)
 }
 
-/// An input of a wrong shape.
+/// The error for an input with a wrong shape.
 #[cold]
 pub(crate) fn wrong_shape(net: Nets, expected: String, input: &Tensor) -> Error {
     let found = format!("the shape `{:?}`", input.dims());

@@ -1,13 +1,13 @@
-//! What a transformer keeps of the tokens it has seen.
+//! The cache of a transformer for the tokens that it has processed.
 
 use candle_core::{D, Tensor};
 
 use crate::error::{Error, Result};
 
-/// The keys and values of the tokens that a transformer has seen, so that each new token costs one
-/// position alone.
+/// The keys and values of the tokens that a transformer has processed, so that only the new tokens
+/// are computed.
 ///
-/// One cache belongs to one sequence, or one batch of sequences of equal length, and to one model.
+/// A cache belongs to one model, and to one sequence or one batch of sequences of equal length.
 /// See [`NNModel::forward_with_cache`](crate::NNModel::forward_with_cache).
 #[derive(Clone, Debug, Default)]
 pub struct KeyValueCache {
@@ -28,26 +28,26 @@ impl KeyValueCache {
         Self::default()
     }
 
-    /// How many tokens of each sequence it has.
+    /// The number of tokens of each sequence in the cache.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether it has none.
+    /// Whether the cache is empty.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Forgets all tokens.
+    /// Removes all tokens.
     pub fn clear(&mut self) {
         self.layers.clear();
         self.len = 0;
     }
 
-    /// Checks that the cache is one of a net with as many layers, for a batch of that size.
+    /// Checks that the cache is empty, or fits a net with that many layers and a batch of that size.
     ///
     /// # Errors
-    /// When it is not.
+    /// When it does not.
     pub(crate) fn check(&self, layers: usize, batch: usize) -> Result<()> {
         let found = match self.layers.first() {
             None => return Ok(()),
@@ -66,9 +66,9 @@ impl KeyValueCache {
         ))
     }
 
-    /// Adds keys and values `[N, heads, T, size]` to a layer, and gives all of that layer.
+    /// Adds keys and values `[N, heads, T, size]` to a layer, and returns all of that layer.
     ///
-    /// Every layer gets the same tokens before [`advance`](Self::advance) counts them.
+    /// Every layer must get the same tokens before [`advance`](Self::advance) counts them.
     ///
     /// # Errors
     /// When candle fails.
@@ -103,13 +103,13 @@ impl KeyValueCache {
         ))
     }
 
-    /// Counts tokens that every layer has got.
+    /// Counts tokens that were added to every layer.
     pub(crate) fn advance(&mut self, tokens: usize) {
         self.len += tokens;
     }
 }
 
-/// Room for `capacity` positions, of which the first `len` are copied.
+/// A tensor with space for `capacity` positions, the first `len` of which are copied.
 fn grown(of: &Tensor, len: usize, capacity: usize) -> Result<Tensor> {
     let (count, heads, _, size) = of.dims4()?;
     let grown = Tensor::zeros((count, heads, capacity, size), of.dtype(), of.device())?;

@@ -1,4 +1,15 @@
 //! The networks of NNx on [candle](candle_core): the same weights, the same numbers.
+//!
+//! | to | use |
+//! |---|---|
+//! | build, load, run and save a model | [`NNModel`] |
+//! | read what it predicts | [`Prediction`], [`ProbabilitySpec`], [`PredictionResult`] |
+//! | evaluate it | [`NNModel::evaluate`], [`Batch`], [`EvaluateOptions`] |
+//! | see its layers and parameters | [`Summary`], [`Parameters`] |
+//! | generate text, with the feature `generate` | `GenerativeNNModel`, `GenerateOptions` |
+//! | compute a loss, an activation or random numbers as PyTorch does | [`loss_terms`], [`activate`], [`Generator`] |
+//!
+//! This crate does not train.
 
 mod activation;
 mod batch;
@@ -53,3 +64,8 @@ pub use parameters::Parameters;
 pub use predict::Prediction;
 pub use probability::{PredictionResult, ProbabilitySpec};
 pub use rng::Generator;
+
+/// The examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

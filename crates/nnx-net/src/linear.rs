@@ -9,7 +9,7 @@ use crate::mode::Mode;
 use crate::param_builder::ParamBuilder;
 use crate::transforms::LayerTransform;
 
-/// A layer that maps `inputs` numbers a row to `outputs`.
+/// A layer that maps rows of `inputs` numbers to rows of `outputs` numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct Linear {
     path: String,
@@ -22,7 +22,7 @@ enum Form {
     Full(Affine),
     /// `y = x · Wᵀ + b + (alpha / rank) · (x · Aᵀ) · Bᵀ`, NNx's `LoRALinear`.
     Lora(LoraLayer),
-    /// `y = (x · W₀ᵀ) · W₁ᵀ + b`, the factors that NNx's `low_rank_factorize` leaves.
+    /// `y = (x · W₀ᵀ) · W₁ᵀ + b`, the two layers that NNx's `low_rank_factorize` makes.
     LowRank {
         /// `W₀ [rank, inputs]`.
         down: Var,
@@ -48,7 +48,7 @@ struct LinearConfig<'a> {
     tied: Option<(&'a str, &'a Var)>,
 }
 
-/// A full layer with a product of two thin matrices beside it.
+/// A full layer plus a product of two thin matrices.
 #[derive(Clone, Debug)]
 pub(crate) struct LoraLayer {
     /// `A [rank, inputs]`.
@@ -75,7 +75,7 @@ impl Linear {
         Self::from_config(path, LinearConfig::new(inputs, outputs), builder)
     }
 
-    /// The layer at that path, of a weight alone.
+    /// The layer at that path, without a bias.
     ///
     /// # Errors
     /// As for [`new`](Self::new).
@@ -92,7 +92,7 @@ impl Linear {
         Self::from_config(path, config, builder)
     }
 
-    /// The layer at that path, without a bias, whose weight is a parameter that exists already.
+    /// The layer at that path, without a bias, whose weight is an existing parameter.
     ///
     /// # Errors
     /// As for [`new`](Self::new).
@@ -126,7 +126,7 @@ impl Linear {
                 alpha,
                 dropout,
             }) => {
-                // The order of the state dict: a module's own parameters come before its children.
+                // As in the state dict, a module's own parameters come before those of its children.
                 let a = weight(format!("{path}.lora_A"), inputs, rank, builder)?;
                 let b = builder.parameter(
                     format!("{path}.lora_B"),
@@ -156,7 +156,7 @@ impl Linear {
                 let down = weight(format!("{path}.0.weight"), inputs, rank, builder)?;
                 let up = format!("{path}.1");
                 builder.module(&up);
-                // The factors are parameters of their own, also where the weight was tied.
+                // The factors are new parameters, even if the weight of the layer was tied.
                 let config = LinearConfig {
                     inputs: rank,
                     tied: None,
@@ -196,7 +196,7 @@ impl Linear {
         if outer.len() == 1 {
             return self.rows(xs, mode);
         }
-        // One product of two matrices, not one for each row of the outer axes.
+        // One product of two matrices is faster than one product for each of the outer axes.
         let rows = xs.reshape((outer.iter().product::<usize>(), *inputs))?;
         let ys = self.rows(&rows, mode)?;
         let shape: Vec<usize> = outer

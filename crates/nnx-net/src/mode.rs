@@ -1,23 +1,22 @@
-//! What a forward pass is for.
+//! The mode of a forward pass.
 
 use candle_core::{Tensor, Var};
 
 use crate::rng::Generator;
 
-/// What a forward pass is for.
+/// The mode of a forward pass.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Mode<'a> {
-    /// Using the net: no dropout, and no gradients of the parameters are recorded.
+    /// Evaluation: no dropout, and no gradients of the parameters are recorded.
     Eval,
-    /// Training it: dropout draws from this generator, and gradients of the parameters can be
-    /// computed.
+    /// Training: dropout draws from this generator, and gradients of the parameters can be computed.
     Train(&'a mut Generator),
-    /// Using the net, and noting what its layers give.
+    /// Evaluation that also records the shape of each layer's output.
     Trace(&'a mut Trace),
 }
 
-/// The layers that ran, with the shapes of their outputs.
+/// The layers that a forward pass ran, with the shapes of their outputs.
 #[derive(Clone, Debug, Default)]
 pub struct Trace(Vec<(String, &'static str, Vec<usize>)>);
 
@@ -29,12 +28,12 @@ impl Trace {
 }
 
 impl Mode<'_> {
-    /// Whether gradients are wanted.
+    /// Whether gradients of the parameters are recorded.
     pub(crate) fn is_training(&self) -> bool {
         matches!(self, Self::Train(_))
     }
 
-    /// The value of a parameter, tied to it only where gradients are wanted.
+    /// The value of a parameter. In evaluation it is detached, so that no gradient is recorded.
     pub(crate) fn value(&self, parameter: &Var) -> Tensor {
         if self.is_training() {
             parameter.as_tensor().clone()
@@ -43,7 +42,7 @@ impl Mode<'_> {
         }
     }
 
-    /// Notes what a layer gave, in place of what was noted since `since` for the layers in it.
+    /// Records a layer's output in place of the layers inside it, which were recorded from `since` on.
     pub(crate) fn note(&mut self, since: usize, path: &str, class: &'static str, output: &Tensor) {
         if let Self::Trace(Trace(layers)) = self {
             layers.truncate(since);
@@ -51,7 +50,7 @@ impl Mode<'_> {
         }
     }
 
-    /// How many layers have been noted.
+    /// The number of recorded layers.
     pub(crate) fn noted(&self) -> usize {
         match self {
             Self::Trace(Trace(layers)) => layers.len(),

@@ -1,4 +1,4 @@
-//! PyTorch's normal numbers on the CPU: Box and Muller's transform in two forms.
+//! PyTorch's normal numbers on the CPU: the Box-Muller transform in two forms.
 
 use std::f64::consts::PI;
 
@@ -9,7 +9,7 @@ use crate::rng::Generator;
 const BLOCK: usize = 16;
 
 impl Generator {
-    /// `count` numbers around zero in row-major order, as `Tensor.normal_(0, std)` draws them.
+    /// `count` numbers with mean zero in row-major order, as `Tensor.normal_(0, std)` draws them.
     ///
     /// # Errors
     /// When there is no memory for that many.
@@ -30,7 +30,7 @@ impl Generator {
         if !blocks.into_remainder().is_empty()
             && let Some(last) = values.last_chunk_mut::<BLOCK>()
         {
-            // What the blocks left over is drawn anew, together with the end of the last block.
+            // As in PyTorch, the last 16 numbers are drawn again if the blocks do not cover them all.
             for value in last.iter_mut() {
                 *value = self.uniform(0.0, 1.0);
             }
@@ -39,7 +39,7 @@ impl Generator {
         Ok(values)
     }
 
-    /// One number, computed in float64; each second one comes with the one before it.
+    /// One number, computed in float64. Numbers are computed in pairs; the second one is kept.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "PyTorch rounds the number to the dtype of the tensor"
@@ -54,7 +54,7 @@ impl Generator {
         (radius * angle.cos() * std) as f32
     }
 
-    /// 53 bits of two draws.
+    /// A uniform float64 from 0 to 1: 53 bits of two draws.
     #[expect(clippy::cast_precision_loss, reason = "53 bits fit a float64 exactly")]
     fn unit_f64(&mut self) -> f64 {
         let high = u64::from(self.next_u32());
@@ -63,7 +63,7 @@ impl Generator {
     }
 }
 
-/// Turns 16 uniform numbers into normal ones: the first eight give radii, the others angles.
+/// Turns 16 uniform numbers into normal ones: the first eight give the radii, the others the angles.
 fn transform(block: &mut [f32], std: f32) {
     let (radii, angles) = block.split_at_mut(BLOCK / 2);
     for (radius, angle) in radii.iter_mut().zip(angles) {
@@ -74,8 +74,8 @@ fn transform(block: &mut [f32], std: f32) {
     }
 }
 
-/// The logarithm of a positive number by the polynomial of the Cephes library, rounded where
-/// PyTorch's vector code rounds.
+/// The logarithm of a positive number by the polynomial of the Cephes library, rounded at the same
+/// steps as in PyTorch's vector code.
 fn ln(x: f32) -> f32 {
     let bits = x.max(f32::MIN_POSITIVE).to_bits();
     #[expect(
@@ -98,7 +98,7 @@ fn ln(x: f32) -> f32 {
     exponent.mul_add(LN_2_HIGH, x + series)
 }
 
-/// Sine and cosine of an angle that is not negative, likewise.
+/// Sine and cosine of an angle that is not negative, by the same method.
 fn sin_cos(angle: f32) -> (f32, f32) {
     #[expect(
         clippy::cast_possible_truncation,
@@ -142,7 +142,7 @@ const LN: [f32; 9] = [
 const LN_2_HIGH: f32 = 0.693_359_4;
 const LN_2_LOW: f32 = -2.121_944_4e-4;
 const FOUR_OVER_PI: f32 = 1.273_239_5;
-/// Minus a quarter of pi in three parts.
+/// Minus a quarter of pi as a sum of three parts, so that the reduction of an angle is exact.
 const PI_OVER_4: [f32; 3] = [-0.785_156_25, -2.418_756_5e-4, -3.774_895e-8];
 const COS: [f32; 3] = [2.443_315_7e-5, -1.388_731_6e-3, 4.166_664_6e-2];
 const SIN: [f32; 3] = [-1.951_529_6e-4, 8.332_161e-3, -1.666_665_5e-1];

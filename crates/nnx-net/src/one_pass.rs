@@ -1,8 +1,8 @@
-//! Activations in one pass over memory, where no gradient is wanted.
+//! Activations in one pass over memory, without gradients.
 
 use candle_core::{CpuStorage, CustomOp1, DType, Layout, Result, Shape, Tensor};
 
-/// Whether one pass does: float32 on the CPU, and nothing that a gradient would flow back to.
+/// Whether one pass is possible: contiguous float32 on the CPU, without a gradient to record.
 pub(crate) fn is_for(xs: &Tensor) -> bool {
     xs.device().is_cpu() && xs.dtype() == DType::F32 && xs.is_contiguous() && !xs.track_op()
 }

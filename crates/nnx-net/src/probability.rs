@@ -5,7 +5,7 @@ use candle_core::{DType, Device, Tensor};
 use crate::error::{Error, Result};
 use crate::predict::{at_least, largest};
 
-/// How logits become probabilities; it is declared, never guessed.
+/// How logits become probabilities. It must be declared; it is not guessed from the logits.
 ///
 /// ```
 /// use nnx_net::ProbabilitySpec;
@@ -24,19 +24,19 @@ pub struct ProbabilitySpec {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Distribution {
-    /// Classes that exclude each other: softmax, and the largest is decoded.
+    /// Mutually exclusive classes: softmax; the largest logit is decoded.
     Categorical,
-    /// Independent outputs: sigmoid, and each is decoded by a least logit.
+    /// Independent outputs: sigmoid; an output is 1 from the logit `least` on.
     Bernoulli { least: f32 },
 }
 
-/// What a model says about a batch, with probabilities; all tensors are on the CPU.
+/// The prediction of a model for a batch, with probabilities; all tensors are on the CPU.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PredictionResult {
     /// The outputs of the net, float32.
     pub logits: Tensor,
-    /// The probabilities, in the logits' shape; none for a regression.
+    /// The probabilities in the shape of the logits; `None` for a regression.
     pub probabilities: Option<Tensor>,
     /// Categorical: the class of each row, int64. Bernoulli: 0 or 1 for each logit, int64.
     /// Regression: the values.
@@ -44,8 +44,7 @@ pub struct PredictionResult {
 }
 
 impl ProbabilitySpec {
-    /// Classes that exclude each other: softmax over the class axis, the last one unless another is
-    /// given.
+    /// Mutually exclusive classes: softmax over the class axis, which is the last one by default.
     pub fn categorical() -> Self {
         Self {
             distribution: Distribution::Categorical,
@@ -54,7 +53,7 @@ impl ProbabilitySpec {
         }
     }
 
-    /// Independent outputs: the sigmoid of each.
+    /// Independent outputs: sigmoid of each.
     pub fn bernoulli() -> Self {
         Self::bernoulli_from(0.0)
     }
@@ -74,7 +73,7 @@ impl ProbabilitySpec {
         self
     }
 
-    /// The names along that axis, whose number is checked. Default: none.
+    /// The names of the entries of that axis; their number is checked. Default: none.
     #[must_use]
     pub fn labels<T: Into<String>>(mut self, labels: impl IntoIterator<Item = T>) -> Self {
         self.labels = Some(labels.into_iter().map(Into::into).collect());
@@ -84,8 +83,8 @@ impl ProbabilitySpec {
     /// The probabilities of logits that are on the CPU.
     ///
     /// # Errors
-    /// When the class axis is not one of the logits or that of the samples, the labels are not as
-    /// many, a class stands alone, or a logit is not finite.
+    /// When the class axis does not exist or is that of the samples, its size is not the number of the
+    /// labels, there is only one class, or a logit is not finite.
     pub(crate) fn apply(&self, logits: Tensor) -> Result<PredictionResult> {
         let axis = self.axis(&logits)?;
         let values = logits.flatten_all()?.to_vec1::<f32>()?;
@@ -119,7 +118,7 @@ impl ProbabilitySpec {
         };
         let Some(axis) = axis.filter(|axis| (1..rank).contains(axis)) else {
             return Err(Error::configuration(format!(
-                "the class axis `{given}` is no axis behind the samples of logits `{:?}`",
+                "the class axis `{given}` is not an axis after that of the samples in logits `{:?}`",
                 logits.dims()
             )));
         };
@@ -134,8 +133,7 @@ impl ProbabilitySpec {
         }
         if self.distribution == Distribution::Categorical && count < 2 {
             return Err(Error::configuration(format!(
-                "classes that exclude each other need at least `2` entries on the class axis, got \
-                 `{count}`"
+                "mutually exclusive classes need at least `2` entries on the class axis, got `{count}`"
             )));
         }
         Ok(axis)

@@ -74,7 +74,7 @@ impl LayerTransforms {
         match self.0.first() {
             None => Ok(()),
             Some((path, _)) => Err(Error::configuration(format!(
-                "the recorded transforms change `{path}`, which is no linear layer of the net"
+                "the recorded transforms change `{path}`, which is not a linear layer of the net"
             ))),
         }
     }

@@ -8,7 +8,7 @@ use crate::error::Result;
 /// The values of a tensor in float32 on the CPU, as PyTorch's `copy_` converts them.
 ///
 /// # Errors
-/// When the dtype neither is a float nor one that candle converts.
+/// When candle does not convert the dtype and it is not one of the float8 formats below.
 pub(crate) fn to_float32(tensor: &nnx_checkpoint::Tensor) -> Result<Tensor> {
     let Some(format) = Float8::from_dtype(tensor.dtype()) else {
         return Ok(Tensor::try_from(tensor)?.to_dtype(DType::F32)?);
@@ -21,16 +21,16 @@ pub(crate) fn to_float32(tensor: &nnx_checkpoint::Tensor) -> Result<Tensor> {
     Ok(Tensor::from_vec(values, tensor.shape(), &Device::Cpu)?)
 }
 
-/// The formats of eight bits that candle does not know.
+/// The formats of eight bits that candle does not support.
 ///
 /// Source: the bit layouts that the PyTorch documentation gives for `torch.float8_*`.
 #[derive(Clone, Copy, Debug)]
 enum Float8 {
     /// The upper half of an IEEE float16, infinities included.
     Ieee,
-    /// No infinities, and NaN in place of the negative zero.
+    /// No infinities; the byte of the negative zero is NaN.
     FiniteUnsignedZero { mantissa_bits: u8, bias: i32 },
-    /// An exponent alone.
+    /// Only an exponent.
     PowerOfTwo,
 }
 
@@ -71,7 +71,7 @@ impl Float8 {
     }
 }
 
-/// The number that sign, exponent and mantissa stand for.
+/// The value of sign, exponent and mantissa.
 fn signed(byte: u8, mantissa_bits: u8, bias: i32) -> f32 {
     let exponent = i32::from((byte & 0x7f) >> mantissa_bits);
     let fraction = f32::from(byte & ((1 << mantissa_bits) - 1)) / f32::from(1_u8 << mantissa_bits);

@@ -39,7 +39,7 @@ pub(super) fn run(place: &Place) -> Result<Outcome, Failure> {
         let what = format!("the best run is said to be `{id}`, which is not there");
         return Err(Failure::new("no_best_run", what).in_path(&pointer));
     }
-    let summary = RunSummary::of(&NNRun::load(&id, root)?, &id, root)?;
+    let summary = RunSummary::new(&NNRun::load(&id, root)?, &id, root)?;
     let text = match place.json {
         true => json::object(&Best {
             root: found::root_text(root),

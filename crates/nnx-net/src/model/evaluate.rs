@@ -92,10 +92,10 @@ impl NNModel {
     /// The logits that count and their targets, on the CPU; those of a transformer as rows.
     fn outputs(&self, batch: &Batch) -> Result<(Tensor, Tensor)> {
         self.full_precision()?;
-        let inputs = self.inputs(Inputs::from(batch.inputs()))?;
+        let inputs = self.inputs(Inputs::from(&batch.inputs))?;
         let logits = self.net.forward(&inputs, &mut Mode::Eval)?;
         let mut logits = logits.detach().to_device(&Device::Cpu)?;
-        let mut targets = batch.targets().to_device(&Device::Cpu)?;
+        let mut targets = batch.targets.to_device(&Device::Cpu)?;
         if self.net.kind() == Nets::Transformer {
             let classes = logits.dim(2)?;
             if targets.dims() == logits.dims() {
@@ -106,7 +106,7 @@ impl NNModel {
                 logits = logits.reshape(((), classes))?;
             }
         }
-        if let Some(seeds) = batch.seeds().filter(|_| is_graph(self.net.kind())) {
+        if let Some(seeds) = batch.seeds.filter(|_| is_graph(self.net.kind())) {
             logits = first_rows(&logits, seeds)?;
             targets = first_rows(&targets, seeds)?;
         }

@@ -1,4 +1,4 @@
-//! Which parameters training leaves alone.
+//! Excluding parameters from training.
 
 use candle_core::Var;
 
@@ -7,9 +7,9 @@ use crate::error::{Error, Result};
 use crate::glob;
 
 impl NNModel {
-    /// Excludes the parameters from training whose names match one of the shell patterns, and tells
-    /// how many were not excluded before. A `*` matches dots too; a tied parameter has the first of
-    /// its names.
+    /// Excludes the parameters whose names match one of the shell patterns from training, and returns
+    /// how many were not excluded before. A `*` also matches dots; a tied parameter is matched by its
+    /// first name.
     ///
     /// ```
     /// # use nnx_net::NNModel;
@@ -27,7 +27,7 @@ impl NNModel {
         Ok(newly.count())
     }
 
-    /// Takes parameters back into training, and tells how many were excluded before.
+    /// Includes parameters in training again, and returns how many were excluded before.
     ///
     /// # Errors
     /// As for [`freeze`](Self::freeze).
@@ -39,7 +39,7 @@ impl NNModel {
 
     /// The parameters that training changes, each once, in the order of the state dict.
     ///
-    /// Those that LoRA stands beside are frozen from the start.
+    /// The base layers of LoRA are excluded from the start.
     pub fn trainable(&self) -> impl Iterator<Item = (&str, &Var)> {
         let all = self.net.parameters().distinct();
         all.filter(|(name, _)| !self.frozen.contains(name))

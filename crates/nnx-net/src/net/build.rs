@@ -1,4 +1,4 @@
-//! Which net a configuration builds.
+//! The net that a configuration describes.
 
 use nnx_params::{
     NNConvParams, NNMoEParams, NNParams, NNTransformerParams, NNViTParams, NetDescriptor,
@@ -20,8 +20,8 @@ use crate::param_builder::ParamBuilder;
 /// Builds a net.
 ///
 /// # Errors
-/// When kind and parameters do not belong together, the kind is not one of this version, or a
-/// parameter cannot be made.
+/// When the parameters are of another class than the kind needs, this version does not have the kind,
+/// or a parameter cannot be made.
 pub(crate) fn build(
     kind: Nets,
     params: &NetParams,
@@ -46,7 +46,7 @@ pub(crate) fn build(
         (Nets::Vit, NetParams::ViT(params)) => Box::new(Vit::new(params, builder)?),
         _ => {
             return Err(Error::unsupported(format!(
-                "net `{kind}` cannot run in this version"
+                "this version does not have the net `{kind}`"
             )));
         }
     })
@@ -55,7 +55,7 @@ pub(crate) fn build(
 /// The built-in net that a descriptor names.
 ///
 /// # Errors
-/// When it names none, or one that only Python code can build.
+/// When it names no net, or one that only Python code can build.
 pub(crate) fn kind(descriptor: Option<&NetDescriptor>) -> Result<Nets> {
     match descriptor {
         Some(NetDescriptor::Net(kind)) => Ok(*kind),
@@ -68,10 +68,10 @@ pub(crate) fn kind(descriptor: Option<&NetDescriptor>) -> Result<Nets> {
             module.module()
         ))),
         Some(_) => Err(Error::unsupported(
-            "the model parameters name a net of a kind that this version does not know",
+            "the model parameters name a kind of net that this version does not know",
         )),
         None => Err(Error::configuration(
-            "the model parameters name no net, one of `Nets` is needed",
+            "expected one of `Nets` as the net of the model parameters, found none",
         )),
     }
 }

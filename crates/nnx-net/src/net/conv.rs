@@ -29,7 +29,7 @@ pub(super) struct Conv {
 #[derive(Debug)]
 struct ConvBlock {
     weight: Var,
-    /// Shaped so that it spreads over images.
+    /// `[out]`, one number per channel.
     bias: Var,
 }
 
@@ -120,10 +120,11 @@ impl Net for Conv {
     }
 }
 
-/// The largest element of each square of `size`, without overlap; what is left over at the edges
-/// does not count. NaN is above all, and the gradient goes to the first of equal elements.
+/// The largest element of each square of `size`, without overlap; elements at the edges that do not
+/// fill a square are ignored. NaN counts as larger than every number, and the gradient goes to the
+/// first of equal elements.
 ///
-/// candle's own pooling overlooks NaN, and spreads gradients over equal elements.
+/// candle's pooling ignores NaN, and distributes the gradient over equal elements.
 fn max_pool(xs: &Tensor, size: usize) -> Result<Tensor> {
     let (count, channels, height, width) = xs.dims4()?;
     let (rows, columns) = (height / size, width / size);
@@ -143,9 +144,9 @@ fn max_pool(xs: &Tensor, size: usize) -> Result<Tensor> {
     Ok(largest.reshape((count, channels, rows, columns))?)
 }
 
-/// The same in one pass, which has candle's gradient.
+/// [`max_pool`] in one pass, whose gradient would be candle's.
 fn max_pool_without_gradient(xs: &Tensor, size: usize) -> Result<Tensor> {
-    // A sum is finite only where nothing is NaN, and then candle's pooling is right.
+    // The sum is finite only if no element is NaN, and then candle's pooling is correct.
     let sum: f32 = xs.sum_all()?.to_scalar()?;
     if sum.is_finite() {
         Ok(xs.max_pool2d(size)?)

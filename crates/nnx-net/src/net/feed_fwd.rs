@@ -1,4 +1,4 @@
-//! FEED_FWD: fully connected layers one behind the other.
+//! FEED_FWD: fully connected layers in sequence.
 
 use candle_core::Tensor;
 use nnx_params::{NNParams, Nets};

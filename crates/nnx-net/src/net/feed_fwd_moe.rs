@@ -1,4 +1,4 @@
-//! FEED_FWD_MOE: hidden layers of experts, of which a router takes a few for each row.
+//! FEED_FWD_MOE: hidden layers of experts; a router chooses a few of them for each row.
 
 use candle_core::{D, DType, Tensor};
 use nnx_params::{Activations, NNMoEParams, Nets};
@@ -115,8 +115,9 @@ impl Experts {
         })
     }
 
-    /// The outputs, and how unevenly the rows were spread: `E · Σ f_e · P_e` with the share of rows
-    /// `f` and the mean probability `P` of each expert, 1 where all have the same.
+    /// The outputs, and how unevenly the experts were used: `E · Σ f_e · P_e` with the fraction of
+    /// choices `f_e` and the mean probability `P_e` of each of the `E` experts. It is 1 if all experts
+    /// are used equally.
     fn forward(&self, xs: &Tensor, mode: &mut Mode<'_>) -> Result<(Tensor, Tensor)> {
         let (count, device) = (xs.dim(0)?, xs.device());
         let logits = self.router.forward(xs, mode)?;
@@ -132,7 +133,7 @@ impl Experts {
         let mut ys = Tensor::zeros((count, self.outputs), DType::F32, device)?;
         let mut shares = Vec::new();
         for (e, expert) in (0_u32..).zip(&self.experts) {
-            // Places in the list of choices, and the rows that made them.
+            // The positions of this expert in the list of choices, and the rows that chose it.
             let (places, takers): (Vec<u32>, Vec<u32>) = (0_u32..)
                 .zip(chosen.chunks(self.top_k))
                 .flat_map(|(row, own)| own.iter().map(move |choice| (row, *choice)))

@@ -14,7 +14,7 @@ use crate::parameters::Parameters;
 /// PyG's `GATConv` layers: `y_i = Σ_j α_ij x_j Wᵀ + b` over the edges from `j` to `i`, with one loop
 /// a node, where `α` is the softmax over a node's edges of `leaky_relu(s · x_j Wᵀ + t · x_i Wᵀ)`.
 ///
-/// Each head does this alone. Hidden layers put the heads side by side, the last takes their mean.
+/// Each head does this separately. Hidden layers concatenate the heads, the last layer averages them.
 ///
 /// Parameters: `layers.{i}.att_src [1, heads, out]`, `layers.{i}.att_dst [1, heads, out]`,
 /// `layers.{i}.bias`, `layers.{i}.lin.weight [heads · out, in]`.
@@ -126,7 +126,7 @@ impl GraphLayer for GatLayer {
             + edges.at_targets(&scores(&self.targets)?)?)?;
         let is_low = scores.lt(0.0)?;
         let scores = is_low.where_cond(&(&scores * SLOPE)?, &scores)?;
-        // The largest score of a node is a constant: shifting by it changes no weight.
+        // Subtracting the largest score of a node changes no weight and avoids an overflow.
         let shifted = (&scores - edges.at_targets(&largest(&scores, edges, count)?)?)?;
         let powers = shifted.exp()?;
         let sums = (edges.sum_at_targets(&powers)? + FLOOR)?;
@@ -144,7 +144,7 @@ impl GraphLayer for GatLayer {
     }
 }
 
-/// For each node and head the largest score of the edges that end there.
+/// For each node and head the largest score of the edges that end at it.
 fn largest(scores: &Tensor, edges: &Edges, nodes: usize) -> Result<Tensor> {
     let rows = scores.detach().to_vec2::<f32>()?;
     let heads = scores.dim(1)?;

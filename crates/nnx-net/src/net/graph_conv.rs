@@ -1,4 +1,4 @@
-//! GRAPH_CONV: layers that average over neighbours, by the degrees at both ends of an edge.
+//! GRAPH_CONV: layers that average over neighbours, weighted by the degrees of both ends of an edge.
 
 use candle_core::{Tensor, Var};
 use nnx_params::{NNParams, Nets};
@@ -12,7 +12,7 @@ use crate::param_builder::ParamBuilder;
 use crate::parameters::Parameters;
 
 /// PyG's `GCNConv` layers: `y_i = Σ_j x_j Wᵀ / sqrt(d_j d_i) + b` over the edges from `j` to `i`,
-/// with one loop a node.
+/// with one loop per node.
 ///
 /// Parameters: `layers.{i}.bias [out]`, then `layers.{i}.lin.weight [out, in]`.
 #[derive(Debug)]

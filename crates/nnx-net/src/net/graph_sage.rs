@@ -1,4 +1,4 @@
-//! GRAPH_SAGE: layers that set a node beside the mean of its neighbours.
+//! GRAPH_SAGE: layers that combine a node with the mean of its neighbours.
 
 use candle_core::{Tensor, Var};
 use nnx_params::{NNParams, Nets};

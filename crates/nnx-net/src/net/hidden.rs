@@ -1,4 +1,4 @@
-//! What follows a hidden layer.
+//! The activation and the dropout after a hidden layer.
 
 use candle_core::Tensor;
 use nnx_params::{Activations, NNParams};
@@ -8,7 +8,7 @@ use crate::dropout::dropout;
 use crate::error::Result;
 use crate::mode::Mode;
 
-/// The activation and the dropout behind a hidden layer.
+/// The activation and the dropout after a hidden layer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hidden {
     activation: Activations,
@@ -16,7 +16,7 @@ pub(super) struct Hidden {
 }
 
 impl Hidden {
-    /// Those of hidden layer `index`, counted from 0.
+    /// Those of the hidden layer `index`, counted from 0.
     ///
     /// # Errors
     /// When the layer has no activation.

@@ -1,4 +1,4 @@
-//! Linear layers one behind the other.
+//! Linear layers in sequence.
 
 use candle_core::Tensor;
 use nnx_params::NNParams;

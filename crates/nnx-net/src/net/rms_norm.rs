@@ -1,4 +1,4 @@
-//! The norm in front of attention and feed-forward layers.
+//! The norm before attention and feed-forward layers.
 
 use candle_core::{D, Tensor, Var};
 

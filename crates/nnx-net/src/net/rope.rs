@@ -1,11 +1,11 @@
-//! Positions as rotations of queries and keys.
+//! Rotary position embeddings.
 
 use candle_core::{Device, Tensor};
 
 use crate::error::Result;
 use crate::mode::Mode;
 
-/// Rotates each pair of neighbouring elements by an angle that grows with the position: pair `k` at
+/// Rotates each pair of adjacent elements by an angle that grows with the position: pair `k` at
 /// position `t` by `t · base^(-2k / size)`.
 #[derive(Clone, Debug)]
 pub(super) struct Rope {
@@ -21,7 +21,7 @@ pub(super) struct Rotation {
 }
 
 impl Rope {
-    /// The rotations of heads of that size, computed in float32 as the library does.
+    /// The rotations of heads with that size, computed in float32 as in NNx.
     #[expect(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,

@@ -17,8 +17,8 @@ use crate::mode::Mode;
 use crate::param_builder::ParamBuilder;
 use crate::parameters::Parameters;
 
-/// Token embedding, blocks of causal attention and feed-forward layer, norm, and a linear layer
-/// that gives each token of the vocabulary a logit.
+/// Token embedding, blocks of causal attention and feed-forward layer, norm, and a linear layer that
+/// gives a logit for each token of the vocabulary.
 ///
 /// Parameters: `tok_embed.weight [V, d]`; per block `blocks.{b}.norm1.weight`,
 /// `blocks.{b}.attn.w_qkv.weight`, `blocks.{b}.attn.w_o.weight`, `blocks.{b}.norm2.weight`,
@@ -45,7 +45,7 @@ impl Transformer {
         let (vocab_size, width) = (params.vocab_size(), params.d_model());
         builder.module("tok_embed");
         let name = "tok_embed.weight";
-        // PyTorch's embedding draws once where it is made; NNx draws again, and smaller.
+        // PyTorch's embedding draws its values when it is created; NNx draws them again, smaller.
         builder.discard(&[vocab_size, width], Init::Normal { std: 1.0 })?;
         let init = Init::Normal { std: 0.02 };
         let embedding = builder.parameter(name.to_owned(), &[vocab_size, width], init)?;
@@ -57,7 +57,8 @@ impl Transformer {
         } else {
             Linear::without_bias("lm_head", width, vocab_size, &mut builder)?
         };
-        // The size of a head is believed once the parameters have been found to have it.
+        // Only now, after the parameters were found to have the sizes that the file states, may those
+        // sizes decide how large the rotation tables are.
         let parameters = builder.finish()?;
         Ok(Self {
             vocab_size,
@@ -71,7 +72,7 @@ impl Transformer {
         })
     }
 
-    /// The embeddings of token ids `[N, T]`, of which `past` have gone before.
+    /// The embeddings of token ids `[N, T]` that follow `past` earlier tokens.
     fn embed(&self, inputs: &[Tensor], past: usize, mode: &mut Mode<'_>) -> Result<Tensor> {
         let net = Nets::Transformer;
         let expected = || {

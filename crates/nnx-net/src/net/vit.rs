@@ -14,8 +14,8 @@ use crate::mode::Mode;
 use crate::param_builder::ParamBuilder;
 use crate::parameters::Parameters;
 
-/// Patches as tokens behind a token of the class, blocks of attention and feed-forward layer, and
-/// a norm; the outputs are features `[N, patches + 1, d]`, not logits.
+/// Patches as tokens after a class token, blocks of attention and feed-forward layer, and a norm. The
+/// outputs are features `[N, patches + 1, d]`, not logits.
 ///
 /// Parameters: `cls_token [1, 1, d]`, `pos_embed [1, patches + 1, d]`,
 /// `patch_embed.weight [d, C, p, p]`, `patch_embed.bias [d]`, the blocks as those of TRANSFORMER,
@@ -53,7 +53,7 @@ impl Vit {
             &[width],
             Init::FanInUniform { fan_in },
         )?;
-        // A normal distribution cut off at 100 standard deviations.
+        // NNx truncates this normal distribution at 100 standard deviations, which changes nothing.
         let init = Init::Normal { std: 0.02 };
         let tokens = params.n_patches().saturating_add(1);
         let positions = builder.parameter("pos_embed".to_owned(), &[1, tokens, width], init)?;
@@ -106,12 +106,13 @@ impl Vit {
     }
 }
 
-/// The tokens that a mask `[N, patches]` keeps; as many in every row.
+/// The tokens that a mask `[N, patches]` keeps; it must keep the same number in every row.
 fn kept(tokens: &Tensor, mask: &Tensor) -> Result<Tensor> {
     let (count, patches, width) = tokens.dims3()?;
     let expected = || {
         format!(
-            "a uint8 mask of shape `[{count}, {patches}]` that keeps as many patches of every image"
+            "a uint8 mask of shape `[{count}, {patches}]` that keeps the same number of patches of every \
+             image"
         )
     };
     if mask.dtype() != DType::U8 {

@@ -1,4 +1,4 @@
-//! The number by which runs are compared, and the one by which a run chose its best epoch.
+//! The metric by which a run chose its best epoch, and the score by which runs are compared.
 
 use nnx_checkpoint::NNCheckpoint;
 use nnx_params::{MonitorMode, NNEvaluationDataPoint, NNIterationDataPoint};
@@ -7,27 +7,28 @@ use nnx_params::{MonitorMode, NNEvaluationDataPoint, NNIterationDataPoint};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct BestMetric {
-    /// Which one it is: split and metric of the run's monitor (`val.accuracy`, Python's
-    /// `MonitorSpec.key`) where it has one, else `val_edp.error`, `val_edp.loss`,
+    /// The name of the metric: split and metric of the run's monitor (`val.accuracy`, Python's
+    /// `MonitorSpec.key`) if it has one, otherwise `val_edp.error`, `val_edp.loss`,
     /// `train_edp.error` or `train_edp.loss`.
     pub name: String,
-    /// Its value, which is finite, in the metric's own unit.
+    /// The finite value, in the unit of the metric.
     pub value: f64,
-    /// Whether less of it is better, or more; none where the record of a monitor does not say so.
+    /// Whether a smaller or a larger value is better; `None` if the monitor's record does not say.
     pub mode: Option<MonitorMode>,
-    /// Whether a monitor of the run's own named it. Such a run is never the best of all runs, since
-    /// others do not have its metric.
+    /// Whether a monitor of the run's own chose the metric. Such a run is never the best of all runs,
+    /// because the other runs do not have its metric.
     pub is_monitored: bool,
     /// The epoch of the record.
     pub epoch: f64,
 }
 
 impl BestMetric {
-    /// The metric of a record, as that of a checkpoint: what the run's monitor saw, or without a
-    /// monitor the first finite one of the validation's error and loss and the training's. None
-    /// where there is no such, or the monitor saw no finite value: another metric never stands in
-    /// for a monitor's.
-    pub fn of(idp: &NNIterationDataPoint) -> Option<Self> {
+    /// The metric of a record, such as the one in a checkpoint.
+    ///
+    /// It is the value that the run's monitor saw. Without a monitor it is the first finite value of:
+    /// validation error, validation loss, training error, training loss. `None` if there is no such
+    /// value, or if the monitor saw no finite value: no other metric replaces that of a monitor.
+    pub fn from_record(idp: &NNIterationDataPoint) -> Option<Self> {
         let epoch = idp.epoch_idx().as_f64();
         let Some(selection) = idp.selection() else {
             let (name, value) = comparable(idp)?;
@@ -50,16 +51,16 @@ impl BestMetric {
     }
 }
 
-/// The score of a checkpoint among those of all runs, whatever its own run watches, as the
-/// reference computes it: smaller is better, infinite where it has no finite metric.
-pub(super) fn of(checkpoint: &NNCheckpoint) -> f64 {
+/// The score of a checkpoint among those of all runs, computed as NNx does, without regard to the
+/// run's own monitor: smaller is better, and infinity where there is no finite metric.
+pub(crate) fn score(checkpoint: &NNCheckpoint) -> f64 {
     comparable(&checkpoint.idp).map_or(f64::INFINITY, |(_, value)| value)
 }
 
-/// The first finite one of the validation's error and loss and the training's.
+/// The first finite value of validation error, validation loss, training error and training loss.
 ///
-/// A validation of a task that counted no target, or has neither, ends the search: the training's
-/// metrics are never compared in its place.
+/// The search ends at a validation of a task that counted no target or has no error and no loss: the
+/// metrics of the training must not be compared with validation metrics of other runs.
 fn comparable(idp: &NNIterationDataPoint) -> Option<(&'static str, f64)> {
     let first = |edp: &NNEvaluationDataPoint, [error, loss]: [&'static str; 2]| {
         let candidates = [(error, edp.error()), (loss, edp.loss())].into_iter();

@@ -4,25 +4,25 @@ use std::collections::BTreeMap;
 
 use nnx_params::{NNEvaluationDataPoint, NNIterationDataPoint, Number};
 
-/// The metrics of one epoch; none where there is nothing to show.
+/// The metrics of one epoch; `None` for a metric without a value.
 ///
-/// Those of the training are of the whole epoch where it was recorded, else the mean of its
-/// batches, weighted by how many targets counted where that was recorded.
+/// A training metric is that of the whole epoch if that was recorded. Otherwise it is the mean over
+/// the batches, weighted by the number of targets that counted if that was recorded.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct EpochMetrics {
     /// The epoch, from 0.
     pub epoch: i64,
-    /// The learning rate of the last iteration; not a number where only the row of a journal tells
-    /// of the epoch.
+    /// The learning rate of the last iteration; NaN if only the row of a journal describes the
+    /// epoch, which does not have it.
     pub lr: f64,
     /// The training loss.
     pub train_loss: Option<f64>,
-    /// The share of wrong answers in training.
+    /// The fraction of wrong answers in training, from 0 to 1.
     pub train_error: Option<f64>,
     /// The validation loss.
     pub val_loss: Option<f64>,
-    /// The share of wrong answers in the validation.
+    /// The fraction of wrong answers in the validation, from 0 to 1.
     pub val_error: Option<f64>,
     /// The training record of the last batch, with all its metrics.
     pub train_edp: Option<NNEvaluationDataPoint>,
@@ -36,30 +36,36 @@ pub struct EpochMetrics {
     pub improved: bool,
 }
 
-pub(crate) fn of_records(records: &[NNIterationDataPoint]) -> Vec<EpochMetrics> {
+/// The epochs of records, in order. A record whose epoch is not a whole number of 64 bits is in none
+/// of them; `RunWarning` reports such records.
+pub(crate) fn from_records(records: &[NNIterationDataPoint]) -> Vec<EpochMetrics> {
     let mut epochs: BTreeMap<i64, Vec<&NNIterationDataPoint>> = BTreeMap::new();
     for record in records {
-        // An epoch that is no whole number belongs to none: `RunWarning` tells of it.
         if let Some(epoch) = record.epoch_idx().as_i64() {
             epochs.entry(epoch).or_default().push(record);
         }
     }
     epochs
         .into_iter()
-        .map(|(epoch, records)| of_epoch(epoch, &records))
+        .map(|(epoch, records)| from_epoch(epoch, &records))
         .collect()
 }
 
-fn of_epoch(epoch: i64, records: &[&NNIterationDataPoint]) -> EpochMetrics {
-    let last = |of: fn(&NNIterationDataPoint) -> Option<&NNEvaluationDataPoint>| {
-        records.iter().rev().find_map(|record| of(record))
+/// Whether a number is an epoch as NNx counts them.
+pub(crate) fn is_epoch(number: Number) -> bool {
+    number.as_i64().is_some_and(|number| number >= 0)
+}
+
+fn from_epoch(epoch: i64, records: &[&NNIterationDataPoint]) -> EpochMetrics {
+    let last = |edp: fn(&NNIterationDataPoint) -> Option<&NNEvaluationDataPoint>| {
+        records.iter().rev().find_map(|record| edp(record))
     };
     let summary = last(NNIterationDataPoint::train_summary);
     let val_edp = last(NNIterationDataPoint::val_edp);
     let selection = records.iter().rev().find_map(|record| record.selection());
-    let train = |of: Metric| match summary {
-        Some(summary) => value(of(summary)),
-        None => mean(records, of),
+    let train = |metric: Metric| match summary {
+        Some(summary) => value(metric(summary)),
+        None => mean(records, metric),
     };
     EpochMetrics {
         epoch,
@@ -84,12 +90,12 @@ fn value(number: Option<Number>) -> Option<f64> {
     number.map(Number::as_f64).filter(|value| !value.is_nan())
 }
 
-/// The mean over the records that have the metric: weighted where all of them say by how much, and
-/// summed from left to right, as the reference does it.
-fn mean(records: &[&NNIterationDataPoint], of: Metric) -> Option<f64> {
-    let present = records.iter().map(|record| record.train_edp());
-    let present: Vec<(f64, Option<u64>)> = present
-        .filter_map(|edp| Some((of(edp)?.as_f64(), edp.count())))
+/// The mean over the records that have the metric. It is weighted if all of them have a count. The
+/// sums go from left to right as in NNx, because a sum of floats depends on its order.
+fn mean(records: &[&NNIterationDataPoint], metric: Metric) -> Option<f64> {
+    let edps = records.iter().map(|record| record.train_edp());
+    let present: Vec<(f64, Option<u64>)> = edps
+        .filter_map(|edp| Some((metric(edp)?.as_f64(), edp.count())))
         .collect();
     let counts: Option<Vec<u64>> = present.iter().map(|(_, count)| *count).collect();
     let total = counts
