@@ -69,7 +69,7 @@ impl RunSummary {
             planned_epochs: run.train().n_epochs(),
             epochs: run.epochs().len(),
             records: usize::try_from(run.record_count()?).unwrap_or(usize::MAX),
-            best: best.and_then(|best| BestMetric::of(&best.idp)),
+            best: best.and_then(|best| BestMetric::from_record(&best.idp)),
             last_change: last_change(&RunFolder::new(folder, root)?),
             warnings: run.warnings().cloned().collect(),
         })

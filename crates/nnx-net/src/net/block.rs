@@ -62,11 +62,22 @@ block_params! {
 }
 
 impl Block {
-    /// The block at that path.
+    /// The blocks `blocks.0`, `blocks.1` and so on.
     ///
     /// # Errors
     /// When a parameter cannot be made.
-    pub(super) fn new(
+    pub(super) fn stack(
+        count: usize,
+        params: BlockParams,
+        builder: &mut ParamBuilder<'_>,
+    ) -> Result<Vec<Self>> {
+        builder.module("blocks");
+        (0..count)
+            .map(|index| Self::new(&format!("blocks.{index}"), params, builder))
+            .collect()
+    }
+
+    fn new(
         path: &str,
         params: BlockParams,
         builder: &mut ParamBuilder<'_>,

@@ -290,7 +290,7 @@ fn record<'a>(
     NNIterationDataPoint::from_state(&state)
 }
 
-fn of_record<'a>(edps: &'a mut [(&'static str, Edp)], record: &str) -> Option<&'a mut Edp> {
+fn edp_of<'a>(edps: &'a mut [(&'static str, Edp)], record: &str) -> Option<&'a mut Edp> {
     let found = edps.iter_mut().find(|(name, _)| *name == record);
     found.map(|(_, edp)| edp)
 }
