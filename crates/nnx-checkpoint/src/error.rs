@@ -71,6 +71,19 @@ pub enum ErrorKind {
         /// The name of the file, as it stands in the index.
         shard: String,
     },
+    /// Of files whose names count them (`model-00001-of-00002.safetensors`), and that have no index,
+    /// some are not there.
+    #[error(
+        "the names of the shards count {count}, of which `{}`{} not there; download the rest as well",
+        shards.join("`, `"),
+        if shards.len() == 1 { " is" } else { " are" }
+    )]
+    MissingShards {
+        /// How many there are to be.
+        count: usize,
+        /// The names of the first ones that are not there.
+        shards: Vec<String>,
+    },
     /// A file that the index of a sharded checkpoint names would lie outside the index's folder.
     #[error(
         "the index names the shard `{}`, which would lie outside its folder",
@@ -102,6 +115,24 @@ pub enum ErrorKind {
         count: usize,
         /// Paths below which there are tensors and nothing else.
         paths: Vec<String>,
+    },
+    /// A conversion's target would hold no tensor, or empty ones alone.
+    #[error(
+        "the target would hold no tensor{}",
+        match (*empty, *count) {
+            (0, 0) => ": the source is empty".to_owned(),
+            (0, _) => format!(": the source has none, only {}", listed(values, *count)),
+            (1, _) => " with an element: the only one has a size of 0".to_owned(),
+            (empty, _) => format!(" with an element: all {empty} have a size of 0"),
+        }
+    )]
+    NoTensors {
+        /// How many tensors there are, each of them without an element.
+        empty: usize,
+        /// The first of the values that are not tensors, each with what it is.
+        values: Vec<String>,
+        /// How many such values there are.
+        count: usize,
     },
     /// The caller stopped the work; nothing was changed.
     #[error("stopped; nothing was changed")]
@@ -167,10 +198,11 @@ impl ErrorKind {
             Self::NotNNCheckpoint { .. } => "not_nn_checkpoint",
             Self::NotACheckpoint { .. } => "not_a_checkpoint",
             Self::NameCollision { .. } => "name_collision",
-            Self::MissingShard { .. } => "missing_shard",
+            Self::MissingShard { .. } | Self::MissingShards { .. } => "missing_shard",
             Self::PathTraversal { .. } => "path_traversal",
             Self::TargetExists => "target_exists",
             Self::NotHeld { .. } => "not_held",
+            Self::NoTensors { .. } => "no_tensors",
             Self::Interrupted => "interrupted",
             Self::NoSuchTensor => "no_such_tensor",
             Self::Malformed { .. } => "malformed",

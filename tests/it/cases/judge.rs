@@ -18,6 +18,18 @@ pub(crate) struct Outcome {
     format: &'static str,
 }
 
+impl Outcome {
+    /// The name of the file's format.
+    pub(crate) fn format(&self) -> &'static str {
+        self.format
+    }
+
+    /// Makes it the outcome of a file of another format, whose contents are to be the same.
+    pub(crate) fn set_format(&mut self, format: &'static str) {
+        self.format = format;
+    }
+}
+
 /// Opens a file and takes every tensor's bytes.
 pub(crate) fn read(path: &Path) -> Result<Outcome, Error> {
     let reader = CheckpointReader::open(path)?;
@@ -143,6 +155,16 @@ pub(crate) fn judge(expected: &Json, outcome: Result<Outcome, Error>) -> Result<
             return Err(format!("`{path}` is not among {:?}", outcome.others));
         }
     }
+    if let Some(parts) = expected_tensors(expected, "parts") {
+        for (name, tensor) in &parts {
+            let found = outcome.tensors.get(name);
+            if found != Some(tensor) {
+                return Err(format!(
+                    "the part `{name}` is {found:?}, expected {tensor:?}"
+                ));
+            }
+        }
+    }
     if let Some(metadata) = expected.find("metadata") {
         let metadata: Vec<(String, String)> = metadata
             .state()
@@ -204,6 +226,11 @@ fn fits(reason: &str, error: &Error) -> bool {
         "flax" => is_named(&["Flax"]),
         "compressed" => is_named(&["a compressed file"]),
         "no_weights" => is_named(&["a folder without weights"]),
+        "exported_program" => is_named(&["torch.export"]),
+        "part_of_a_distributed_checkpoint" => {
+            unsupported && says(&["a part of a distributed checkpoint"])
+        }
+        "unsupported" => unsupported,
         "not_in_shard" => malformed && says(&["does not hold it"]),
         "zip_encrypted" => unsupported && says(&["encrypted"]),
         "zip_header_mismatch" => malformed && says(&["local header"]),

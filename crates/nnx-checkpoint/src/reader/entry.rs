@@ -14,6 +14,7 @@ pub struct TensorEntry {
     pub(super) bytes: u64,
     pub(super) storage: Option<usize>,
     pub(super) layout: &'static str,
+    pub(super) is_array: bool,
     pub(super) place: Place,
 }
 
@@ -32,6 +33,11 @@ impl TensorEntry {
     /// Its node in the graph of a PyTorch file.
     pub(crate) fn node(&self) -> Option<NodeId> {
         self.place.node
+    }
+
+    /// Whether the file has it as an array of NumPy.
+    pub(crate) fn is_array(&self) -> bool {
+        self.is_array
     }
 
     /// The name: mapping keys, sequence indices and attribute names joined with `.`. A tensor that
@@ -83,9 +89,15 @@ pub struct OtherEntry {
     pub(super) path: Arc<str>,
     pub(super) description: String,
     pub(super) node: Option<NodeId>,
+    pub(super) is_flattened: bool,
 }
 
 impl OtherEntry {
+    /// Whether it is a tensor of a class of its own, whose parts are listed below its name.
+    pub(crate) fn is_flattened(&self) -> bool {
+        self.is_flattened
+    }
+
     /// Its node in the graph of a single PyTorch file.
     pub(crate) fn node(&self) -> Option<NodeId> {
         self.node

@@ -2,16 +2,21 @@
 
 use std::collections::HashSet;
 
+use super::arrays::Lengths;
 use super::view::{self, Child};
-use crate::Limits;
 use crate::error::{Error, Result};
+use crate::numpy::Array;
 use crate::pickle::{Graph, Node, NodeId, NodeMap};
-use crate::torch::{TensorInfo, TorchObject};
+use crate::torch::{Layout, TensorInfo, TorchObject};
+use crate::{Dtype, Limits};
 
 /// The objects below the roots: what lies below each, which are tensors, and which hold one.
 #[derive(Debug)]
 pub(super) struct Survey {
+    /// Of a file whose arrays are tensors, how long their contents are.
+    lengths: Option<Lengths>,
     children: NodeMap<Vec<Child>>,
+    wrappers: NodeMap<Wrapper>,
     tensors: Vec<(NodeId, TensorNode)>,
     /// For every node of the graph: what it is, and, of a tensor, which of them.
     marks: Vec<Mark>,
@@ -31,20 +36,67 @@ enum Mark {
     Tensor(u32),
 }
 
+/// A tensor of a Python class that keeps its elements in attributes of its own: its parts are the
+/// tensors of the checkpoint.
+#[derive(Debug)]
+pub(super) struct Wrapper {
+    /// The node of the class.
+    pub(super) class: NodeId,
+    pub(super) dtype: Dtype,
+    pub(super) shape: Vec<usize>,
+    /// The attributes.
+    state: NodeId,
+}
+
+impl Wrapper {
+    fn of_tensor(tensor: &TensorNode) -> Option<Self> {
+        let TensorNode::Read(info) = tensor else {
+            return None;
+        };
+        let Layout::Wrapper { class, .. } = info.layout else {
+            return None;
+        };
+        Some(Self {
+            class,
+            dtype: info.dtype,
+            shape: info.shape.clone(),
+            state: info.attributes?,
+        })
+    }
+}
+
 /// A node that rebuilds a tensor.
 #[derive(Debug)]
 pub(super) enum TensorNode {
     /// What the pickle says of it.
     Read(TensorInfo),
-    /// It is not understood; [`TorchObject::tensor_info`] says why.
+    /// An array of NumPy.
+    Array(Array),
+    /// It is not understood; [`TensorNode::refusal`] says why.
     Refused,
 }
 
 impl TensorNode {
-    fn of(object: &TorchObject, id: NodeId) -> Option<Self> {
+    fn of(object: &TorchObject, id: NodeId, lengths: Option<&mut Lengths>) -> Option<Self> {
+        match (object.tensor_info(id), lengths) {
+            (Ok(Some(info)), _) => Some(Self::Read(info)),
+            (Err(_), _) => Some(Self::Refused),
+            (Ok(None), None) => None,
+            (Ok(None), Some(lengths)) => match lengths.array(object.graph(), id)? {
+                Ok(array) => Some(Self::Array(array)),
+                Err(_) => Some(Self::Refused),
+            },
+        }
+    }
+
+    /// Why a node is refused.
+    pub(super) fn refusal(object: &TorchObject, id: NodeId) -> Option<Error> {
         match object.tensor_info(id) {
-            Ok(info) => info.map(Self::Read),
-            Err(_) => Some(Self::Refused),
+            Err(error) => Some(error),
+            Ok(_) => {
+                let array = Lengths::default().array(object.graph(), id)?;
+                array.err().map(|error| object.locate(error))
+            }
         }
     }
 }
@@ -56,12 +108,19 @@ impl Survey {
     /// When the keys and attribute names met take more than [`Limits::max_name_bytes`]: a pickle may
     /// share one long text among many. When there are more of them than
     /// [`Limits::max_pickle_nodes`]: it may share one long list of arguments or attributes.
-    pub(super) fn of(object: &TorchObject, roots: &[NodeId], limits: &Limits) -> Result<Self> {
+    pub(super) fn of(
+        object: &TorchObject,
+        roots: &[NodeId],
+        has_arrays: bool,
+        limits: &Limits,
+    ) -> Result<Self> {
         let mut key_bytes: u64 = 0;
         let mut met: u64 = 0;
         let graph = object.graph();
         let mut survey = Self {
+            lengths: has_arrays.then(Lengths::default),
             children: NodeMap::default(),
+            wrappers: NodeMap::default(),
             tensors: Vec::new(),
             marks: vec![Mark::New; graph.len()],
         };
@@ -74,7 +133,9 @@ impl Survey {
             if survey.mark(id) != Mark::New {
                 continue;
             }
-            if let Some(tensor) = TensorNode::of(object, id) {
+            let tensor = TensorNode::of(object, id, survey.lengths.as_mut());
+            let wrapper = tensor.as_ref().and_then(Wrapper::of_tensor);
+            if let Some(tensor) = tensor.filter(|_| wrapper.is_none()) {
                 let place = u32::try_from(survey.tensors.len()).unwrap_or(u32::MAX);
                 survey.set(id, Mark::Tensor(place));
                 survey.tensors.push((id, tensor));
@@ -86,7 +147,13 @@ impl Survey {
                 let allowed = limits.max_pickle_nodes;
                 return Err(Error::limit("max_pickle_nodes", allowed, met));
             }
-            let mut children = view::children(graph, id);
+            let mut children = match &wrapper {
+                Some(wrapper) => view::attributes_of_tensor(graph, wrapper.state),
+                None => view::children(graph, id),
+            };
+            if let Some(wrapper) = wrapper {
+                survey.wrappers.insert(id, wrapper);
+            }
             if children.is_empty() {
                 continue;
             }
@@ -147,6 +214,11 @@ impl Survey {
         }
     }
 
+    /// The tensor of a class of its own that a node is, if its parts are the tensors.
+    pub(super) fn wrapper(&self, id: NodeId) -> Option<&Wrapper> {
+        self.wrappers.get(&id)
+    }
+
     /// What lies below a node.
     pub(super) fn children(&self, id: NodeId) -> &[Child] {
         self.children.get(&id).map_or(&[], Vec::as_slice)
@@ -160,11 +232,12 @@ impl Survey {
     /// The tensors of the graph that lie below no root, and are no parts of those that do.
     pub(super) fn nameless(&self, object: &TorchObject) -> Vec<(NodeId, TensorNode)> {
         let graph = object.graph();
+        let mut lengths = self.lengths.clone();
         let mut found: Vec<(NodeId, TensorNode)> = graph
             .nodes()
-            .filter(|(id, node)| matches!(node, Node::Object(_)) && self.tensor(*id).is_none())
+            .filter(|(id, node)| matches!(node, Node::Object(_)) && self.mark(*id) == Mark::New)
             .map(|(id, _)| id)
-            .filter_map(|id| Some((id, TensorNode::of(object, id)?)))
+            .filter_map(|id| Some((id, TensorNode::of(object, id, lengths.as_mut())?)))
             .collect();
         if !found.is_empty() {
             let parts = self.parts(graph);
@@ -177,11 +250,13 @@ impl Survey {
     fn parts(&self, graph: &Graph) -> HashSet<NodeId> {
         let attributes = self.tensors.iter().filter_map(|(_, tensor)| match tensor {
             TensorNode::Read(info) => info.attributes,
-            TensorNode::Refused => None,
+            TensorNode::Array(_) | TensorNode::Refused => None,
         });
-        let attributes: HashSet<NodeId> = attributes.collect();
+        let wrapped = self.wrappers.values().map(|wrapper| wrapper.state);
+        let attributes: HashSet<NodeId> = attributes.chain(wrapped).collect();
         let mut parts = HashSet::new();
-        let mut waiting: Vec<NodeId> = self.tensors.iter().map(|tensor| tensor.0).collect();
+        let tensors = self.tensors.iter().map(|tensor| tensor.0);
+        let mut waiting: Vec<NodeId> = tensors.chain(self.wrappers.keys().copied()).collect();
         while let Some(id) = waiting.pop() {
             graph.each_member(id, |member| {
                 if !attributes.contains(&member) && parts.insert(member) {

@@ -19,11 +19,29 @@ pub(super) fn of_tensors_alone(reader: &CheckpointReader) -> Vec<String> {
             "the versions of the modules (`_metadata`) have no place in the target".to_owned(),
         );
     }
+    let flattened = reader.others().iter().filter(|other| other.is_flattened());
+    let flattened: Vec<&str> = flattened.map(|other| other.path()).collect();
+    notes.extend(listed(&flattened).map(|names| {
+        format!("{names}: the class has no place in the target, where its parts are tensors of their own")
+    }));
     let attributes = named(reader, |info| info.attributes.is_some());
     let subclasses = named(reader, |info| info.class == TensorClass::Subclass);
     notes.extend(told(&attributes, "attributes set on"));
     notes.extend(told(&subclasses, "the Python class of"));
     notes
+}
+
+/// What is of another class in a structure that is kept.
+pub(super) fn of_arrays(reader: &CheckpointReader) -> Option<String> {
+    let entries = reader.tensors().iter();
+    let arrays: Vec<&str> = entries
+        .filter(|entry| entry.is_array())
+        .map(TensorEntry::name)
+        .collect();
+    Some(format!(
+        "{} were arrays of NumPy and are tensors in the target",
+        listed(&arrays)?
+    ))
 }
 
 /// What a cast leaves as it is, or takes away, in a structure that is kept.
