@@ -179,7 +179,7 @@ fn files_that_do_not_belong_together_are_found_out() {
                 "\"generation\": 2",
             )
         },
-        "of save 2, the training state of 1",
+        "from save 2, the training state from 1",
     );
     check_problem(
         |folder, _| fs::write(folder.join(manifest), "{").unwrap(),
