@@ -77,11 +77,7 @@ impl Block {
             .collect()
     }
 
-    fn new(
-        path: &str,
-        params: BlockParams,
-        builder: &mut ParamBuilder<'_>,
-    ) -> Result<Self> {
+    fn new(path: &str, params: BlockParams, builder: &mut ParamBuilder<'_>) -> Result<Self> {
         let width = params.width;
         builder.module(path);
         let norm1 = RmsNorm::new(&format!("{path}.norm1"), width, builder)?;
