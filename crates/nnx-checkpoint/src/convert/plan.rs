@@ -101,7 +101,7 @@ impl FilePlan {
             Container::Torch { root, program } => {
                 let mut zip = ZipWriter::new(Counter(0), root);
                 let storages = self.pieces.iter();
-                let storages = storages.map(|piece| (piece.label.as_str(), piece.len(), ()));
+                let storages = storages.map(|piece| (piece.len(), ()));
                 write_records(&mut zip, program, storages, |_, ()| Ok(0))?;
                 zip.finish()?.0
             }
