@@ -77,6 +77,13 @@ impl Outcome {
         self
     }
 
+    /// Adds a line for standard error for each note.
+    #[cfg(feature = "net")]
+    pub(crate) fn with_notes(self, notes: &[String]) -> Self {
+        let notes = notes.iter();
+        notes.fold(self, |outcome, note| outcome.with_error(&format!("note: {note}")))
+    }
+
     /// Prints what there is to print. A reader that has gone away is no error: `nnx … | head -1`
     /// must stay quiet, and the status is still what was found.
     pub(crate) fn deliver(self) -> ExitCode {

@@ -65,6 +65,9 @@ pub(crate) struct Predict {
     pub(crate) model: Model,
     /// A `.npy`, `.npz`, `.csv` or `.safetensors` file
     pub(crate) input: PathBuf,
+    /// Whether the first line of a CSV file names the columns
+    #[arg(long, value_enum, default_value_t = Header::Auto)]
+    pub(crate) header: Header,
     /// Add the probabilities
     #[arg(long)]
     pub(crate) proba: bool,
@@ -79,6 +82,17 @@ pub(crate) struct Predict {
     pub(crate) json: bool,
 }
 
+/// Whether the first line of a CSV file names the columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Header {
+    /// By its cells: texts, or numbers of columns such as 0,1,2,3
+    Auto,
+    /// It does
+    Yes,
+    /// It is a sample
+    No,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct Evaluate {
     #[command(flatten)]
@@ -89,6 +103,9 @@ pub(crate) struct Evaluate {
     /// [default: the last]
     #[arg(long, value_name = "NAME|INDEX")]
     pub(crate) label: Vec<String>,
+    /// Whether the first line of a CSV file names the columns
+    #[arg(long, value_enum, default_value_t = Header::Auto)]
+    pub(crate) header: Header,
     /// Samples that are computed at a time; a graph is computed as a whole
     #[arg(long, value_name = "N", default_value = "256", value_parser = at_least_one)]
     pub(crate) batch_size: usize,
