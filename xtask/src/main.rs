@@ -13,6 +13,7 @@ mod charts;
 mod ci;
 mod convert;
 mod fuzz;
+mod loaders;
 mod python_env;
 mod realworld;
 mod roundtrip;
