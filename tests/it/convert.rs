@@ -1,6 +1,8 @@
 //! Conversions: what comes out holds what went in.
 
 mod cases;
+mod format_pt;
+mod names;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -95,13 +95,23 @@ impl CheckpointReader {
     /// [`Standing::Dangerous`]: crate::Standing::Dangerous
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         let path = path.as_ref();
-        if path.is_dir() {
-            let weights = folder::weights(path).map_err(|error| error.in_path(path))?;
-            let mut reader = Self::open_file(&weights, options)?;
-            reader.notes.extend(folder::passed_over(&weights));
-            return Ok(reader);
+        let file = Self::file_of(path)?;
+        let mut reader = Self::open_file(&file, options)?;
+        if file != path {
+            reader.notes.extend(folder::passed_over(&file));
         }
-        Self::open_file(path, options)
+        Ok(reader)
+    }
+
+    /// The file that is opened for a path: of a folder, its weights or their index.
+    ///
+    /// # Errors
+    /// When a folder has no weights under a standard name.
+    pub(crate) fn file_of(path: &Path) -> Result<PathBuf> {
+        if path.is_dir() {
+            return folder::weights(path).map_err(|error| error.in_path(path));
+        }
+        Ok(path.to_path_buf())
     }
 
     fn open_file(path: &Path, options: &OpenOptions) -> Result<Self> {

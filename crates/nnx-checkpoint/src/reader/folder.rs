@@ -12,7 +12,7 @@ use super::options::OpenOptions;
 use super::{CheckpointReader, alias, index, mistaken};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sniff::Format;
-use crate::{Limits, Source};
+use crate::{Limits, Source, WeightsName};
 
 /// The names by which weights are found in a folder, as the libraries of the Hugging Face family
 /// write them, in the order in which they are looked for. The file of one piece comes before an
@@ -46,33 +46,40 @@ pub(super) fn weights(folder: &Path) -> Result<PathBuf> {
 /// What to open for a file of weights that was found in a folder: the index beside it, if the file is
 /// one of the shards that it names, or if that cannot be told; else the file.
 pub fn index_or_file(weights: PathBuf) -> PathBuf {
-    let index = index_of(&weights);
-    let is_shard = || shards_of(&index).map_or(true, |shards| shards.contains(&weights));
-    match index.is_file() && is_shard() {
+    let Some(index) = index_of(&weights) else {
+        return weights;
+    };
+    match shards_of(&index).map_or(true, |shards| shards.contains(&weights)) {
         true => index,
         false => weights,
     }
 }
 
-/// Where the index of such a file would be.
-fn index_of(weights: &Path) -> PathBuf {
-    let mut name = weights.file_name().unwrap_or_default().to_owned();
-    name.push(".index.json");
-    weights.with_file_name(name)
+/// The index of such a file, if it is there.
+fn index_of(weights: &Path) -> Option<PathBuf> {
+    let name = weights.file_name().unwrap_or_default();
+    let mut appended = name.to_owned();
+    appended.push(".index.json");
+    let standard = name.to_str().and_then(WeightsName::parse);
+    let spellings = match standard {
+        Some(name) => name.index().spellings(),
+        None => Vec::new(),
+    };
+    let names = spellings.into_iter().map(Into::into).chain([appended]);
+    let mut paths = names.map(|name| weights.with_file_name(name));
+    paths.find(|path| path.is_file())
 }
 
 /// Says that there is an index of the same weights beside a file of one piece. One of them may be of
 /// an earlier save.
 pub(super) fn passed_over(weights: &Path) -> Option<String> {
-    let index = index_of(weights);
-    index.is_file().then(|| {
-        let name = |path: &Path| path.file_name().unwrap_or_default().display().to_string();
-        format!(
-            "the folder has the shards of `{}` as well, which are not read: `{}` comes first",
-            name(&index),
-            name(weights)
-        )
-    })
+    let index = index_of(weights)?;
+    let name = |path: &Path| path.file_name().unwrap_or_default().display().to_string();
+    Some(format!(
+        "the folder has the shards of `{}` as well, which are not read: `{}` comes first",
+        name(&index),
+        name(weights)
+    ))
 }
 
 /// The files that the index of a sharded checkpoint names, each once. Whether they are there is not
