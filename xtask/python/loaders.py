@@ -374,12 +374,12 @@ def peft_models():
     )
     for is_safe in (True, False):
         form = "safetensors" if is_safe else "bin"
-        own = FOLDER / f"adapter-{form}"
+        own = str(FOLDER / f"adapter-{form}")
         adapted.save_pretrained(own, safe_serialization=is_safe)
         expected = PeftModel.from_pretrained(base(), own).state_dict()
         for to in ("safetensors", "torch"):
-            out = FOLDER / f"adapter-{form}-{to}"
-            beside(own, out)
+            out = str(FOLDER / f"adapter-{form}-{to}")
+            beside(Path(own), Path(out))
             check("peft", f"adapter {form} as {to}", lambda: (
                 nnx(own, "--out", out, "--to", to),
                 different(expected, PeftModel.from_pretrained(base(), out).state_dict()),

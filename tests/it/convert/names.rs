@@ -73,16 +73,18 @@ fn shards_and_index_of_a_variant_have_the_names_that_loaders_look_for() {
     assert_eq!(
         converted("pytorch_model.fp16.bin", TargetFormat::SafeTensors, Some(200)),
         [
-            "model.fp16-00001-of-00002.safetensors",
-            "model.fp16-00002-of-00002.safetensors",
+            "model.fp16-00001-of-00003.safetensors",
+            "model.fp16-00002-of-00003.safetensors",
+            "model.fp16-00003-of-00003.safetensors",
             "model.safetensors.index.fp16.json",
         ]
     );
     assert_eq!(
         converted("model.safetensors", TargetFormat::Torch, Some(200)),
         [
-            "pytorch_model-00001-of-00002.bin",
-            "pytorch_model-00002-of-00002.bin",
+            "pytorch_model-00001-of-00003.bin",
+            "pytorch_model-00002-of-00003.bin",
+            "pytorch_model-00003-of-00003.bin",
             "pytorch_model.bin.index.json",
         ]
     );
@@ -108,10 +110,10 @@ fn every_spelling_of_an_index_is_read() {
         let index = folder.path().join(spelling);
         std::fs::rename(written, &index).unwrap();
         // A shard under the name of the whole, as an older save leaves it.
-        let shard = folder.path().join("model.fp16-00001-of-00002.safetensors");
+        let shard = folder.path().join("model.fp16-00001-of-00003.safetensors");
         let text = std::fs::read_to_string(&index).unwrap();
         std::fs::rename(&shard, &target).unwrap();
-        let renamed = text.replace("model.fp16-00001-of-00002.safetensors", "model.fp16.safetensors");
+        let renamed = text.replace("model.fp16-00001-of-00003.safetensors", "model.fp16.safetensors");
         std::fs::write(&index, renamed).unwrap();
         assert_eq!(index_or_file(target.clone()), index, "{spelling}");
         assert_eq!(CheckpointReader::open(&index).unwrap().tensors().len(), 6);
