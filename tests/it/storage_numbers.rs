@@ -100,7 +100,11 @@ fn every_conversion_numbers_storages_in_the_order_of_the_pickle() {
             ways.push((what, plain.clone().dtype(dtype)));
             ways.push((
                 "cast, flat and compact",
-                plain.clone().dtype(dtype).compact(true).drop_non_tensors(true),
+                plain
+                    .clone()
+                    .dtype(dtype)
+                    .compact(true)
+                    .drop_non_tensors(true),
             ));
         }
         if let Some(part) = part(&reader) {
@@ -159,7 +163,10 @@ fn a_saved_checkpoint_numbers_storages_in_the_order_of_the_pickle() {
             let Ok(checkpoint) = NNCheckpoint::from_file(&source) else {
                 continue;
             };
-            if checkpoint.to_file(&target, CheckpointFormat::Pickle).is_ok() {
+            if checkpoint
+                .to_file(&target, CheckpointFormat::Pickle)
+                .is_ok()
+            {
                 assert_numbered(&target, &source.display().to_string());
                 written += 1;
             }
@@ -175,7 +182,8 @@ fn an_object_numbers_storages_in_the_order_of_the_pickle_whatever_built_it() {
     let target = folder.path().join("built.pt");
     let mut builder = TorchBuilder::new();
     let mut tensor = |value: f32| {
-        let tensor = Tensor::from_bytes(Dtype::Float32, &[1], value.to_le_bytes().to_vec()).unwrap();
+        let tensor =
+            Tensor::from_bytes(Dtype::Float32, &[1], value.to_le_bytes().to_vec()).unwrap();
         builder.tensor(&tensor).unwrap()
     };
     let (third, dropped, first, second) = (tensor(3.0), tensor(0.0), tensor(1.0), tensor(2.0));

@@ -244,8 +244,14 @@ mod tests {
     /// `WEIGHTS_NAME`, `SAFE_WEIGHTS_NAME` and their indices.
     const PAIRS: &[(&str, &str)] = &[
         ("model.safetensors", "pytorch_model.bin"),
-        ("model.safetensors.index.json", "pytorch_model.bin.index.json"),
-        ("model-00001-of-00002.safetensors", "pytorch_model-00001-of-00002.bin"),
+        (
+            "model.safetensors.index.json",
+            "pytorch_model.bin.index.json",
+        ),
+        (
+            "model-00001-of-00002.safetensors",
+            "pytorch_model-00001-of-00002.bin",
+        ),
         ("model.fp16.safetensors", "pytorch_model.fp16.bin"),
         (
             "model.safetensors.index.fp16.json",
@@ -268,7 +274,10 @@ mod tests {
             "diffusion_pytorch_model.bin.index.fp16.json",
         ),
         ("adapter_model.safetensors", "adapter_model.bin"),
-        ("pytorch_lora_weights.safetensors", "pytorch_lora_weights.bin"),
+        (
+            "pytorch_lora_weights.safetensors",
+            "pytorch_lora_weights.bin",
+        ),
         ("open_clip_model.safetensors", "open_clip_pytorch_model.bin"),
     ];
 
@@ -291,7 +300,11 @@ mod tests {
         let spellings = index.spellings();
         assert_eq!(spellings.len(), 3);
         for spelling in spellings {
-            assert_eq!(WeightsName::parse(&spelling), Some(index.clone()), "{spelling}");
+            assert_eq!(
+                WeightsName::parse(&spelling),
+                Some(index.clone()),
+                "{spelling}"
+            );
         }
         assert_eq!(index.whole().to_string(), "model.fp16.safetensors");
         let shard = "diffusion_pytorch_model-00001-of-00002.fp16.safetensors";

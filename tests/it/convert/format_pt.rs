@@ -15,26 +15,32 @@ fn metadata(path: &Path) -> IndexMap<String, String> {
 }
 
 /// The metadata that a conversion gives a file with those.
-fn converted(
-    source: Option<&[(&str, &str)]>,
-    options: ConvertOptions,
-) -> Vec<(String, String)> {
+fn converted(source: Option<&[(&str, &str)]>, options: ConvertOptions) -> Vec<(String, String)> {
     let folder = tempfile::tempdir().unwrap();
     let [from, to] = ["from.safetensors", "to.safetensors"].map(|name| folder.path().join(name));
     let tensor = Tensor::from_bytes(nnx_checkpoint::Dtype::UInt8, &[1], vec![7]).unwrap();
     let texts = source.map(|pairs| {
         let pairs = pairs.iter();
-        pairs.map(|&(key, value)| (key.to_owned(), value.to_owned())).collect::<IndexMap<_, _>>()
+        pairs
+            .map(|&(key, value)| (key.to_owned(), value.to_owned()))
+            .collect::<IndexMap<_, _>>()
     });
     let mut file = std::fs::File::create(&from).unwrap();
-    safetensors::write(&mut file, &[("a.b", &tensor), ("a.c", &tensor)], texts.as_ref()).unwrap();
+    safetensors::write(
+        &mut file,
+        &[("a.b", &tensor), ("a.c", &tensor)],
+        texts.as_ref(),
+    )
+    .unwrap();
     convert(&from, &to, &options).unwrap();
     metadata(&to).into_iter().collect()
 }
 
 fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
     let pairs = pairs.iter();
-    pairs.map(|&(key, value)| (key.to_owned(), value.to_owned())).collect()
+    pairs
+        .map(|&(key, value)| (key.to_owned(), value.to_owned()))
+        .collect()
 }
 
 #[test]
@@ -66,7 +72,11 @@ fn aliases_come_with_the_format() {
     let flat = folder.path().join("flat.safetensors");
     let options = ConvertOptions::default().drop_non_tensors(true);
     let done = convert(&source, &flat, &options.clone().tied(Tied::Aliased)).unwrap();
-    assert!(done.notes.iter().any(|note| note.contains("alias")), "{:?}", done.notes);
+    assert!(
+        done.notes.iter().any(|note| note.contains("alias")),
+        "{:?}",
+        done.notes
+    );
     assert_eq!(metadata(&flat)["format"], "pt");
 }
 
@@ -92,9 +102,13 @@ fn an_nnx_checkpoint_says_the_format_after_a_conversion_and_when_asked() {
     // `to_file` writes what NNx writes, unless asked for more.
     let checkpoint = NNCheckpoint::from_file(&torch).unwrap();
     let target = folder.path().join("saved.safetensors");
-    checkpoint.to_file(&target, CheckpointFormat::SafeTensors).unwrap();
+    checkpoint
+        .to_file(&target, CheckpointFormat::SafeTensors)
+        .unwrap();
     assert_eq!(metadata(&target).get("format"), None);
     let checkpoint = checkpoint.with_format_metadata();
-    checkpoint.to_file(&target, CheckpointFormat::SafeTensors).unwrap();
+    checkpoint
+        .to_file(&target, CheckpointFormat::SafeTensors)
+        .unwrap();
     assert_eq!(metadata(&target)["format"], "pt");
 }

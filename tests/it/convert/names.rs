@@ -3,9 +3,7 @@
 
 use std::path::Path;
 
-use nnx_checkpoint::{
-    CheckpointReader, ConvertOptions, TargetFormat, convert, index_or_file,
-};
+use nnx_checkpoint::{CheckpointReader, ConvertOptions, TargetFormat, convert, index_or_file};
 use nnx_tests::fixtures_dir;
 
 use super::tensors;
@@ -48,7 +46,11 @@ fn a_standard_name_becomes_that_of_the_other_format() {
     for (source, to, expected) in [
         ("pytorch_model.bin", SafeTensors, "model.safetensors"),
         ("model.safetensors", Torch, "pytorch_model.bin"),
-        ("pytorch_model.fp16.bin", SafeTensors, "model.fp16.safetensors"),
+        (
+            "pytorch_model.fp16.bin",
+            SafeTensors,
+            "model.fp16.safetensors",
+        ),
         ("model.fp16.safetensors", Torch, "pytorch_model.fp16.bin"),
         (
             "diffusion_pytorch_model.fp16.bin",
@@ -60,7 +62,11 @@ fn a_standard_name_becomes_that_of_the_other_format() {
             Torch,
             "diffusion_pytorch_model.bin",
         ),
-        ("adapter_model.bin", SafeTensors, "adapter_model.safetensors"),
+        (
+            "adapter_model.bin",
+            SafeTensors,
+            "adapter_model.safetensors",
+        ),
         ("best.pt", SafeTensors, "model.safetensors"),
         ("best.safetensors", Torch, "pytorch_model.bin"),
     ] {
@@ -71,7 +77,11 @@ fn a_standard_name_becomes_that_of_the_other_format() {
 #[test]
 fn shards_and_index_of_a_variant_have_the_names_that_loaders_look_for() {
     assert_eq!(
-        converted("pytorch_model.fp16.bin", TargetFormat::SafeTensors, Some(200)),
+        converted(
+            "pytorch_model.fp16.bin",
+            TargetFormat::SafeTensors,
+            Some(200)
+        ),
         [
             "model.fp16-00001-of-00003.safetensors",
             "model.fp16-00002-of-00003.safetensors",
@@ -113,7 +123,10 @@ fn every_spelling_of_an_index_is_read() {
         let shard = folder.path().join("model.fp16-00001-of-00003.safetensors");
         let text = std::fs::read_to_string(&index).unwrap();
         std::fs::rename(&shard, &target).unwrap();
-        let renamed = text.replace("model.fp16-00001-of-00003.safetensors", "model.fp16.safetensors");
+        let renamed = text.replace(
+            "model.fp16-00001-of-00003.safetensors",
+            "model.fp16.safetensors",
+        );
         std::fs::write(&index, renamed).unwrap();
         assert_eq!(index_or_file(target.clone()), index, "{spelling}");
         assert_eq!(CheckpointReader::open(&index).unwrap().tensors().len(), 6);

@@ -289,14 +289,23 @@ fn a_header_of_numbers_is_no_sample() {
 
     let (found, said) = logits(&[&model, &input]);
     assert_eq!(found, expected);
-    assert!(said.contains("`0,1,2,3`") && said.contains("--header no"), "{said}");
+    assert!(
+        said.contains("`0,1,2,3`") && said.contains("--header no"),
+        "{said}"
+    );
     let (found, said) = logits(&[&model, &input, "--header", "yes"]);
     assert_eq!((found, said.as_str()), (expected.clone(), ""));
     let (found, said) = logits(&[&model, &input, "--header", "no"]);
     assert_eq!((found.as_array().unwrap().len(), said.as_str()), (3, ""));
-    assert_eq!(found.as_array().unwrap()[1..], expected.as_array().unwrap()[..]);
+    assert_eq!(
+        found.as_array().unwrap()[1..],
+        expected.as_array().unwrap()[..]
+    );
     let (found, _) = logits(&[&model, &plain, "--header", "yes"]);
-    assert_eq!(found.as_array().unwrap()[..], expected.as_array().unwrap()[1..]);
+    assert_eq!(
+        found.as_array().unwrap()[..],
+        expected.as_array().unwrap()[1..]
+    );
 }
 
 /// The table of an evaluation whose columns are numbered, against the same one with names.
@@ -306,13 +315,23 @@ fn an_evaluation_takes_no_header_of_numbers_for_a_sample() {
     let (header, samples) = named.split_once('\n').unwrap();
     let width = header.split(',').count();
     let numbers: Vec<String> = (0..width).map(|number| number.to_string()).collect();
-    let label = header.split(',').position(|name| name == "species").unwrap();
+    let label = header
+        .split(',')
+        .position(|name| name == "species")
+        .unwrap();
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("numbered.csv");
     fs::write(&data, format!("{}\n{samples}", numbers.join(","))).unwrap();
 
     let (data, label) = (data.to_str().unwrap(), label.to_string());
-    let arguments = ["evaluate", "command/classes.pt", data, "--label", &label, "--json"];
+    let arguments = [
+        "evaluate",
+        "command/classes.pt",
+        data,
+        "--label",
+        &label,
+        "--json",
+    ];
     let done = run(&arguments);
     let stderr = String::from_utf8(done.stderr).unwrap();
     assert!(done.status.success(), "{stderr}");
@@ -320,13 +339,29 @@ fn an_evaluation_takes_no_header_of_numbers_for_a_sample() {
     let notes = found.as_object_mut().unwrap().remove("notes").unwrap();
     assert_eq!(notes.as_array().unwrap().len(), 1);
     assert!(stderr.contains(notes[0].as_str().unwrap()), "{stderr}");
-    let names = ["evaluate", "command/classes.pt", "command/classes.csv", "--label", "species", "--json"];
+    let names = [
+        "evaluate",
+        "command/classes.pt",
+        "command/classes.csv",
+        "--label",
+        "species",
+        "--json",
+    ];
     assert_eq!(found, object(&names));
 
     // `--header` goes with tables alone.
-    let array = ["predict", "nnx-0.4.1/checkpoints/ff_relu.pt", "command/ff_relu.npy", "--header", "no"];
+    let array = [
+        "predict",
+        "nnx-0.4.1/checkpoints/ff_relu.pt",
+        "command/ff_relu.npy",
+        "--header",
+        "no",
+    ];
     let refused = run(&array);
     assert_eq!(refused.status.code(), Some(2));
     let stderr = String::from_utf8(refused.stderr).unwrap();
-    assert!(stderr.contains("`--header` goes with a CSV file"), "{stderr}");
+    assert!(
+        stderr.contains("`--header` goes with a CSV file"),
+        "{stderr}"
+    );
 }
