@@ -17,7 +17,7 @@ use super::report;
 use crate::arguments::Convert;
 use crate::failure::Failure;
 use crate::json;
-use crate::outcome::{FAILED, FINE, Outcome};
+use crate::outcome::{EXIT_ERROR, EXIT_OK, Outcome};
 use crate::path::PathText;
 use crate::size;
 
@@ -121,8 +121,8 @@ pub(super) fn run(
     }
     let status = match (&summary.error, summary.failed.is_empty()) {
         (Some(_), _) => STATUS,
-        (None, false) => FAILED,
-        (None, true) => FINE,
+        (None, false) => EXIT_ERROR,
+        (None, true) => EXIT_OK,
     };
     let output = if arguments.json {
         json::object(&summary)

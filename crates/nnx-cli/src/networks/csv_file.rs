@@ -128,9 +128,7 @@ impl CsvFile {
                 read(cell).ok_or_else(|| {
                     let line = row.position().map_or(0, csv::Position::line);
                     let hint = match (line, &self.names) {
-                        (1, None) => {
-                            "; if the line names the columns, say so with `--header yes`"
-                        }
+                        (1, None) => "; if the line names the columns, say so with `--header yes`",
                         _ => "",
                     };
                     malformed(format!(

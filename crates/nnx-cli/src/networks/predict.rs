@@ -1,6 +1,5 @@
 //! `nnx predict`: what a model says about inputs.
 
-use std::fs;
 use std::path::Path;
 
 use nnx::NNModel;
@@ -87,11 +86,7 @@ fn check_target(path: &Path, overwrite: bool) -> Result<(), Failure> {
     if path.extension().is_none_or(|extension| extension != "npy") {
         return Err(Failure::usage("expected a file `.npy` behind `--output`").in_path(path));
     }
-    if !overwrite && fs::symlink_metadata(path).is_ok() {
-        let what = "the file is there already, and `--overwrite` was not given";
-        return Err(Failure::new("target_exists", what).in_path(path));
-    }
-    Ok(())
+    Failure::if_exists(path, overwrite)
 }
 
 /// By the model's task; without one, what its loss says.
