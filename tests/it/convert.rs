@@ -1,6 +1,8 @@
 //! Conversions: what comes out holds what went in.
 
 mod cases;
+mod format_pt;
+mod names;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -233,7 +235,8 @@ fn a_checkpoint_of_nnx_stays_one() {
     }
 }
 
-/// What is written is the same whether it is written by the types or by a conversion.
+/// What is written is the same whether it is written by the types or by a conversion, which says the
+/// format too.
 #[test]
 fn a_converted_checkpoint_has_the_bytes_of_a_saved_one() {
     use nnx_checkpoint::CheckpointFormat;
@@ -251,6 +254,7 @@ fn a_converted_checkpoint_has_the_bytes_of_a_saved_one() {
         let Ok(checkpoint) = NNCheckpoint::from_file(path) else {
             continue;
         };
+        let checkpoint = checkpoint.with_format_metadata();
         if checkpoint
             .to_file(&saved, CheckpointFormat::SafeTensors)
             .is_err()

@@ -237,6 +237,27 @@ impl NNCheckpoint {
         metadata::parts(self)
     }
 
+    /// The same checkpoint, whose safetensors form says `format: pt` beside NNx's own metadata, unless
+    /// it says another format. The loaders of accelerate and of transformers 4 refuse metadata
+    /// without it; NNx ignores it. A pickle has no place for it and does not change.
+    ///
+    /// ```no_run
+    /// # fn main() -> nnx_checkpoint::Result<()> {
+    /// use nnx_checkpoint::{CheckpointFormat, NNCheckpoint};
+    ///
+    /// let checkpoint = NNCheckpoint::from_file("best.pt")?.with_format_metadata();
+    /// checkpoint.to_file("best.safetensors", CheckpointFormat::SafeTensors)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn with_format_metadata(mut self) -> Self {
+        self.extra_metadata
+            .entry("format".to_owned())
+            .or_insert_with(|| "pt".to_owned());
+        self
+    }
+
     /// Writes a checkpoint file, atomically; missing parent folders are made.
     ///
     /// A pickle has the bytes that NNx 0.4.1 would write for the same objects, as long as no two

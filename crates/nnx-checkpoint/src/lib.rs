@@ -65,6 +65,7 @@ mod source;
 mod state_dict;
 mod tensor;
 pub mod torch;
+mod weights_name;
 pub mod zip;
 
 #[cfg(doctest)]
@@ -89,3 +90,4 @@ pub use sniff::{Format, SNIFF_BYTES, compression, sniff};
 pub use source::Source;
 pub use state_dict::{Mapping, Modules, StateDict, StateValue};
 pub use tensor::{Quantizer, Storage, Tensor, TensorClass, contiguous_strides};
+pub use weights_name::{WeightsName, WeightsPart};

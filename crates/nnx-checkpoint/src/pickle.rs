@@ -17,3 +17,4 @@ pub use graph::{Call, Change, Graph, Node, NodeId, Object, Text};
 pub use opcode::{Opcode, opcodes};
 pub use read::{Part, read, read_or_part};
 pub use write::write;
+pub(crate) use write::write_with_references;

@@ -113,6 +113,22 @@ impl CheckpointReader {
         Self::open_file(path, options)
     }
 
+    /// The file that is opened for a path: of a folder, its weights, their index, or the first of
+    /// their shards.
+    ///
+    /// # Errors
+    /// When a folder has no weights.
+    pub(crate) fn file_of(path: &Path) -> Result<PathBuf> {
+        if !path.is_dir() {
+            return Ok(path.to_path_buf());
+        }
+        let weights = folder::weights(path).map_err(|error| error.in_path(path))?;
+        Ok(match weights.files {
+            Files::One(file) => file,
+            Files::Shards(shards) => shards.into_iter().next().unwrap_or_default(),
+        })
+    }
+
     fn open_file(path: &Path, options: &OpenOptions) -> Result<Self> {
         if let Some(error) = folder::part_of_distributed(path) {
             return Err(error.in_path(path));

@@ -8,6 +8,7 @@ mod bare;
 mod builder;
 mod legacy;
 mod nested;
+mod numbered;
 mod object;
 mod opening;
 mod place;
@@ -23,6 +24,7 @@ mod zip;
 mod tests;
 
 pub use builder::TorchBuilder;
+pub(crate) use numbered::NumberedPickle;
 pub use object::{PickledObject, StorageInfo, TorchObject};
 pub(crate) use opening::Opening;
 pub use rebuild::{Layout, QuantizerInfo, SparseKind, TensorInfo};
