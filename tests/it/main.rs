@@ -25,6 +25,7 @@ mod generation;
 mod hub;
 #[cfg(target_os = "linux")]
 mod opening;
+mod judged_calls;
 mod params;
 mod reader;
 mod run;

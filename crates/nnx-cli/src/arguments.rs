@@ -245,6 +245,9 @@ pub(crate) struct Convert {
     /// Leave values out that the target has no place for
     #[arg(long)]
     pub(crate) drop_non_tensors: bool,
+    /// Write a PyTorch file that names what runs code when Python loads it, as its source does
+    #[arg(long)]
+    pub(crate) allow_dangerous_globals: bool,
     /// Write tied tensors to a safetensors file once, their other names to its metadata
     #[arg(long)]
     pub(crate) alias: bool,

@@ -3,7 +3,8 @@
 //! - Mapping keys and sequence indices are joined with `.`; a plain state dict keeps its keys.
 //! - A pickled `torch.nn.Module` is named as its `state_dict()` would be: parameters, persistent
 //!   buffers, what its class adds, then children. All else that it has is listed beside the tensors.
-//! - Any other object contributes its attribute names.
+//! - Any other object that holds a tensor, or is the whole of its file, contributes its attribute
+//!   names.
 //! - A tensor that is the whole of its file has the empty name.
 //! - Two values that would get one name are an error.
 //!
@@ -167,7 +168,10 @@ impl<'a> Walk<'a> {
             )?;
             return Ok(None);
         }
-        if children.is_empty() || !(holds_tensor || view::is_open(self.object.graph(), id)) {
+        let graph = self.object.graph();
+        // The attributes of an object that is the whole of its file are what the file is about.
+        let is_open = view::is_open(graph, id) || (is_root && view::has_attributes(graph, id));
+        if children.is_empty() || !(holds_tensor || is_open) {
             self.other(id, "")?;
             return Ok(None);
         }

@@ -6,6 +6,7 @@ mod object;
 mod quantized;
 
 pub(super) use self::effort::effort;
+pub(super) use self::object::{has_attributes, pairs};
 pub(super) use self::quantized::script_object;
 
 use super::number;
@@ -153,7 +154,7 @@ fn keyed(graph: &Graph, pairs: &[(NodeId, NodeId)]) -> Vec<Child> {
 
 /// A mapping's key as a part of a name: texts as they are, numbers in decimal, and anything else in
 /// words, with its place among the keys, so that two of them differ.
-fn key(graph: &Graph, id: NodeId, index: usize) -> String {
+pub(super) fn key(graph: &Graph, id: NodeId, index: usize) -> String {
     if let Some(text) = graph.text(id) {
         return text.to_owned();
     }
