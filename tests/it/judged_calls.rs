@@ -18,7 +18,12 @@ fn named(path: &PathBuf) -> Vec<(String, Standing)> {
     let reader =
         CheckpointReader::open_with(path, &options).unwrap_or_else(|error| panic!("{error}"));
     let globals = reader.globals().iter();
-    let named = globals.map(|global| (format!("{}.{}", global.module, global.name), global.standing));
+    let named = globals.map(|global| {
+        (
+            format!("{}.{}", global.module, global.name),
+            global.standing,
+        )
+    });
     named.collect()
 }
 
@@ -38,7 +43,9 @@ fn what_a_call_did_in_python_is_what_it_is_judged_by() {
             hostile += 1;
         } else {
             assert!(
-                named.iter().all(|(_, standing)| *standing == Standing::Known),
+                named
+                    .iter()
+                    .all(|(_, standing)| *standing == Standing::Known),
                 "{name}: {named:?}"
             );
             sound += 1;
@@ -46,7 +53,10 @@ fn what_a_call_did_in_python_is_what_it_is_judged_by() {
     }
     let pickles = std::fs::read_dir(dir()).unwrap().count() - 1;
     assert_eq!(hostile + sound, pickles);
-    assert!(hostile >= 27 && sound >= 13, "{hostile} hostile, {sound} sound");
+    assert!(
+        hostile >= 27 && sound >= 13,
+        "{hostile} hostile, {sound} sound"
+    );
 }
 
 /// Files of real projects: what is known of what they name, and that they open by default.

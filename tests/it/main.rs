@@ -23,9 +23,9 @@ mod forward_transforms;
 mod fresh_weights;
 mod generation;
 mod hub;
+mod judged_calls;
 #[cfg(target_os = "linux")]
 mod opening;
-mod judged_calls;
 mod params;
 mod reader;
 mod run;
@@ -33,3 +33,4 @@ mod sniff;
 mod tensors;
 mod torch_bytes;
 mod torch_corpus;
+mod values;

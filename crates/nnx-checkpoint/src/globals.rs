@@ -189,7 +189,10 @@ pub(crate) fn note(globals: &[GlobalUse]) -> Option<String> {
     const SHOWN: usize = 3;
     let mut names: Vec<String> = Vec::new();
     for global in globals {
-        let name = format!("`{}`", crate::error::shown_path(&global.module, &global.name));
+        let name = format!(
+            "`{}`",
+            crate::error::shown_path(&global.module, &global.name)
+        );
         if global.standing == Standing::Dangerous && !names.contains(&name) {
             names.push(name);
         }

@@ -125,17 +125,21 @@ fn a_name_that_runs_code_is_carried_on_when_that_is_allowed_alone() {
     let root = builder.dict(vec![(names[0], weight), (names[1], call)]);
     builder.finish(root).save(&hostile).unwrap();
     for (source, runs) in [(&zoned, "__builtin__.getattr"), (&hostile, "posix.system")] {
-        let target = folder.path().join("out.safetensors");
+        let out = tempfile::tempdir().unwrap();
+        let target = out.path().join("out.safetensors");
         let options = ConvertOptions::default()
             .drop_non_tensors(true)
             .overwrite(true);
         let done = convert(source, &target, &options).unwrap();
-        assert!(done.notes.iter().any(|note| note.contains(runs)), "{done:?}");
+        assert!(
+            done.notes.iter().any(|note| note.contains(runs)),
+            "{done:?}"
+        );
         let bytes = fs::read(&target).unwrap();
         let name = runs.rsplit('.').next().unwrap().as_bytes();
         assert!(!bytes.windows(name.len()).any(|window| window == name));
 
-        let target = folder.path().join("out.pt");
+        let target = out.path().join("out.pt");
         let options = ConvertOptions::default().overwrite(true);
         let error = convert(source, &target, &options).unwrap_err();
         let ErrorKind::DangerousTarget { module, name } = error.kind() else {

@@ -91,7 +91,10 @@ impl JudgedCalls {
         for (id, node) in graph.nodes() {
             let mut callable = None;
             if let Node::Object(object) = node
-                && let Call::Reduce { callable: id_of, args } = object.call
+                && let Call::Reduce {
+                    callable: id_of,
+                    args,
+                } = object.call
                 && let Some(function) = Function::from_node(graph, id_of)
             {
                 callable = Some(id_of);
@@ -127,13 +130,7 @@ impl JudgedCalls {
     }
 }
 
-fn judge_call(
-    graph: &Graph,
-    function: Function,
-    id: NodeId,
-    object: &Object,
-    args: NodeId,
-) -> Use {
+fn judge_call(graph: &Graph, function: Function, id: NodeId, object: &Object, args: NodeId) -> Use {
     let args = graph.sequence(args).unwrap_or_default();
     if !object.items.is_empty() || !object.pairs.is_empty() {
         return Use::Hostile;
@@ -161,7 +158,8 @@ fn judge_getattr(graph: &Graph, args: &[NodeId]) -> Use {
     let Some(attribute) = graph.text(name).filter(|name| is_identifier(name)) else {
         return Use::Hostile;
     };
-    let is_internal = attribute.starts_with("__");
+    // `__new__` is how protocols 2 and 3 make objects with keyword arguments.
+    let is_internal = attribute.starts_with("__") && attribute != "__new__";
     match graph.node(object) {
         Node::Global { module, name } => {
             let path = format!("{name}.{attribute}");
@@ -184,16 +182,16 @@ fn judge_getattr(graph: &Graph, args: &[NodeId]) -> Use {
         {
             Use::Hostile
         }
-        Node::Object(_) if !is_internal && !dangerous::is_dangerous("", attribute) => {
-            Use::Indirect
-        }
+        Node::Object(_) if !is_internal && !dangerous::is_dangerous("", attribute) => Use::Indirect,
         _ => Use::Hostile,
     }
 }
 
 fn is_identifier(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
-        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
 /// `functools.partial(function, …)`, and the state that its pickle fills it with: function,
@@ -233,11 +231,14 @@ fn is_sound_partial(graph: &Graph, args: &[NodeId], state: Option<NodeId>) -> bo
 
 /// Whether the object is made of numbers, texts and known classes and functions alone.
 fn is_plain(graph: &Graph, id: NodeId) -> bool {
-    graph.reachable(id).into_iter().all(|id| match graph.node(id) {
-        Node::Global { module, name } => Standing::of(module, name) == Standing::Known,
-        Node::Object(_) | Node::Persistent(_) | Node::Extension(_) => false,
-        _ => true,
-    })
+    graph
+        .reachable(id)
+        .into_iter()
+        .all(|id| match graph.node(id) {
+            Node::Global { module, name } => Standing::of(module, name) == Standing::Known,
+            Node::Object(_) | Node::Persistent(_) | Node::Extension(_) => false,
+            _ => true,
+        })
 }
 
 /// Which objects refer to an object.
@@ -257,7 +258,9 @@ impl Parents {
     fn of_node(&self, id: NodeId) -> impl Iterator<Item = NodeId> + '_ {
         let start = self.0.partition_point(|edge| edge.0 < id);
         let edges = self.0.get(start..).unwrap_or_default().iter();
-        edges.take_while(move |edge| edge.0 == id).map(|edge| edge.1)
+        edges
+            .take_while(move |edge| edge.0 == id)
+            .map(|edge| edge.1)
     }
 }
 

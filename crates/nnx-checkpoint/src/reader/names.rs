@@ -170,7 +170,8 @@ impl<'a> Walk<'a> {
         }
         let graph = self.object.graph();
         // The attributes of an object that is the whole of its file are what the file is about.
-        let is_open = view::is_open(graph, id) || (is_root && view::has_attributes(graph, id));
+        let is_open = view::is_open(graph, id)
+            || (is_root && view::has_attributes(graph, id) && have_names_of_their_own(children));
         if children.is_empty() || !(holds_tensor || is_open) {
             self.other(id, "")?;
             return Ok(None);
@@ -320,6 +321,14 @@ impl<'a> Walk<'a> {
         }
         Ok(())
     }
+}
+
+/// Whether no two have one name, as an argument and an attribute of an object may.
+fn have_names_of_their_own(children: &[Child]) -> bool {
+    let mut names = HashSet::new();
+    children
+        .iter()
+        .all(|child| names.insert(child.key.as_str()))
 }
 
 fn tensor_in_words(info: &TensorInfo) -> String {

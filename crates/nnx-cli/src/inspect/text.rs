@@ -104,7 +104,11 @@ fn others(contents: &Contents, page: &Page) -> String {
         }
         table.push([
             shown_name(&other.path).to_owned(),
-            match other.value.as_ref().and_then(|value| values::shown(&value.0)) {
+            match other
+                .value
+                .as_ref()
+                .and_then(|value| values::shown(&value.0))
+            {
                 Some(value) => format!("{}: {}", other.description, beginning(&value)),
                 None => other.description.clone(),
             },
