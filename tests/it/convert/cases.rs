@@ -113,18 +113,19 @@ fn e01_what_is_named_keeps_no_weights_back() {
 #[test]
 fn a_name_that_runs_code_is_carried_on_when_that_is_allowed_alone() {
     let folder = tempfile::tempdir().unwrap();
-    let zoned = case("E03_enum_by_getattr").join("zoned.ckpt");
-    let hostile = folder.path().join("hostile.pt");
-    let mut builder = TorchBuilder::new();
-    let weight = Tensor::from_bytes(Dtype::Float32, &[1], vec![0; 4]).unwrap();
-    let weight = builder.tensor(&weight).unwrap();
-    let system = builder.global("posix", "system");
-    let command = builder.text("true");
-    let call = builder.reduce(system, vec![command]);
-    let names = [builder.text("weight"), builder.text("x")];
-    let root = builder.dict(vec![(names[0], weight), (names[1], call)]);
-    builder.finish(root).save(&hostile).unwrap();
-    for (source, runs) in [(&zoned, "__builtin__.getattr"), (&hostile, "posix.system")] {
+    for runs in ["builtins.getattr", "posix.system"] {
+        let source = &folder.path().join(format!("{runs}.pt"));
+        let mut builder = TorchBuilder::new();
+        let weight = Tensor::from_bytes(Dtype::Float32, &[1], vec![0; 4]).unwrap();
+        let weight = builder.tensor(&weight).unwrap();
+        let (module, name) = runs.split_once('.').unwrap();
+        let callable = builder.global(module, name);
+        let args = vec![builder.global("mine", "Kind"), builder.text("STEPS")];
+        let call = builder.reduce(callable, args);
+        let names = [builder.text("weight"), builder.text("x")];
+        let root = builder.dict(vec![(names[0], weight), (names[1], call)]);
+        builder.finish(root).save(source).unwrap();
+
         let out = tempfile::tempdir().unwrap();
         let target = out.path().join("out.safetensors");
         let options = ConvertOptions::default()

@@ -165,6 +165,8 @@ fn judge_getattr(graph: &Graph, args: &[NodeId]) -> Use {
             let path = format!("{name}.{attribute}");
             if is_internal || dangerous::is_dangerous(module, &path) {
                 Use::Hostile
+            } else if args.len() == 2 && (&**module, &**name) == ZONE && attribute == ZONE_BY_NAME {
+                Use::Sound
             } else if args.len() == 2
                 && !attribute.starts_with('_')
                 && Standing::of(module, name) == Standing::Known
@@ -272,6 +274,10 @@ fn are_only_stored(graph: &Graph, parents: &Parents, made: &HashSet<NodeId>) -> 
     while let Some(id) = waiting.pop() {
         let is_made = made.contains(&id);
         for parent in parents.of_node(id) {
+            // A time zone is data, which may be an argument in turn.
+            if is_made && is_time_zone(graph, parent, id) {
+                continue;
+            }
             if !stores(graph, parent, id, is_made) {
                 return false;
             }
@@ -309,6 +315,48 @@ fn stores(graph: &Graph, parent: NodeId, id: NodeId, is_made: bool) -> bool {
             Change::Build(state) => !is_state(state),
             Change::Call { setter, state } => setter != id && state != id,
         })
+}
+
+/// The class of time zones, and the method by which their pickles make one of its name.
+const ZONE: (&str, &str) = ("zoneinfo", "ZoneInfo");
+const ZONE_BY_NAME: &str = "_unpickle";
+
+/// Whether the parent is a time zone, made by a call of `getattr(ZoneInfo, "_unpickle")` with the
+/// zone's name and whether it may come from a cache. Python looks for the name in its database.
+fn is_time_zone(graph: &Graph, parent: NodeId, by: NodeId) -> bool {
+    let Some(object) = graph.object(parent) else {
+        return false;
+    };
+    let Call::Reduce { callable, args } = object.call else {
+        return false;
+    };
+    let Some(&[name, from_cache]) = graph.sequence(args) else {
+        return false;
+    };
+    let is_name = |name: &str| {
+        !name.is_empty()
+            && name
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"_+-/".contains(&byte))
+    };
+    callable == by
+        && gives_zones(graph, by)
+        && graph.text(name).is_some_and(is_name)
+        && (graph.bool(from_cache).is_some() || graph.int(from_cache).is_some())
+        && object.items.is_empty()
+        && object.pairs.is_empty()
+        && object.state.is_none()
+        && graph.changes(parent).is_empty()
+}
+
+/// Whether the object is `getattr(ZoneInfo, "_unpickle")`.
+fn gives_zones(graph: &Graph, id: NodeId) -> bool {
+    let args = graph.object(id).and_then(|object| match object.call {
+        Call::Reduce { args, .. } => graph.sequence(args),
+        _ => None,
+    });
+    matches!(args, Some(&[class, name])
+        if graph.global(class) == Some(ZONE) && graph.text(name) == Some(ZONE_BY_NAME))
 }
 
 /// Whether a call of it keeps its arguments as members, and calls none of them.

@@ -130,16 +130,17 @@ impl Serialize for Pairs<'_> {
 /// What the description of a value leaves out, as Python shows it: the members of a container, the
 /// attributes of an object, the arguments of a call. None where the description says all.
 pub(super) fn shown(value: &PickledValue) -> Option<String> {
-    match value {
-        PickledValue::Sequence { .. }
-        | PickledValue::Mapping { .. }
-        | PickledValue::Path(_)
+    let says_more = match value {
+        PickledValue::Sequence { count, .. }
+        | PickledValue::Mapping { count, .. }
+        | PickledValue::Object { count, .. } => *count > 0,
+        PickledValue::Path(_)
         | PickledValue::Date(_)
         | PickledValue::Attribute { .. }
-        | PickledValue::Call { .. } => Some(repr(value)),
-        PickledValue::Object { attributes, .. } if !attributes.is_empty() => Some(repr(value)),
-        _ => None,
-    }
+        | PickledValue::Call { .. } => true,
+        _ => false,
+    };
+    says_more.then(|| repr(value))
 }
 
 /// About how many bytes of output a value makes.
@@ -258,7 +259,7 @@ mod tests {
     #[test]
     fn a_value_has_its_type() {
         check(PickledValue::Int(5), "5", "5");
-        check(PickledValue::Float(5e-5), "5e-05", "5e-05");
+        check(PickledValue::Float(5e-5), "0.00005", "5e-05");
         check(PickledValue::Float(1.0), "1.0", "1.0");
         check(PickledValue::Float(f64::NAN), r#""NaN""#, "nan");
         check(text("out"), r#""out""#, "'out'");
