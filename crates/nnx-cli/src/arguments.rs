@@ -248,6 +248,9 @@ pub(crate) struct Convert {
     /// Write a PyTorch file that names what runs code when Python loads it, as its source does
     #[arg(long)]
     pub(crate) allow_dangerous_globals: bool,
+    /// Write a target without tensors, or with empty ones alone
+    #[arg(long)]
+    pub(crate) allow_empty: bool,
     /// Write tied tensors to a safetensors file once, their other names to its metadata
     #[arg(long)]
     pub(crate) alias: bool,

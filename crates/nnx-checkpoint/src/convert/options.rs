@@ -45,6 +45,9 @@ pub struct ConvertOptions {
     /// Whether a PyTorch file is written although it would name what runs code when Python loads it,
     /// as its source does. A safetensors file never names anything. Default: `false`.
     pub allow_dangerous_globals: bool,
+    /// Whether a target without a tensor, or with empty ones alone, is written. Default: `false`,
+    /// such a conversion is refused.
+    pub allow_empty: bool,
     /// What becomes of tensors that are one and the same under several names. Default:
     /// [`Tied::Kept`].
     pub tied: Tied,
@@ -74,6 +77,7 @@ impl Default for ConvertOptions {
             metadata: Vec::new(),
             drop_non_tensors: false,
             allow_dangerous_globals: false,
+            allow_empty: false,
             tied: Tied::default(),
             compact: false,
             overwrite: false,
@@ -211,6 +215,7 @@ setters! {
     max_shard_size(bytes: u64) = Some(bytes);
     drop_non_tensors(drop: bool) = drop;
     allow_dangerous_globals(allow: bool) = allow;
+    allow_empty(allow: bool) = allow;
     tied(tied: Tied) = tied;
     compact(compact: bool) = compact;
     overwrite(overwrite: bool) = overwrite;
