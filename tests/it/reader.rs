@@ -186,15 +186,12 @@ fn checkpoints_of_nnx_are_named_by_their_attributes() {
     println!("{judged} checkpoints of NNx");
 }
 
-/// Files that do not open, with the kind of their error: where `torch.save` itself stopped half way,
-/// and where the objects name what runs code (`getattr`, `functools.partial`).
+/// Files that do not open, with the kind of their error: where `torch.save` itself stopped half way.
 const REFUSED: &[(&str, &str)] = &[
     ("dtype_int1.pt", "not_a_checkpoint"),
     ("dtype_int4.pt", "not_a_checkpoint"),
     ("dtype_uint1.pt", "not_a_checkpoint"),
     ("dtype_uint4.pt", "not_a_checkpoint"),
-    ("obj_functions_types.pt", "unsafe_global"),
-    ("obj_kwnew.pt", "unsafe_global"),
 ];
 
 #[test]

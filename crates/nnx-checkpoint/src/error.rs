@@ -165,6 +165,20 @@ pub enum ErrorKind {
         /// The name within the module.
         name: String,
     },
+    /// The PyTorch file that a conversion would write names a class or function that runs code when
+    /// Python loads the file.
+    #[error(
+        "the target would name `{}.{}` as the source does, which can run code when Python loads \
+         it; a safetensors file names nothing",
+        shorten(module, NAME_BYTES),
+        shorten(name, NAME_BYTES)
+    )]
+    DangerousTarget {
+        /// The Python module.
+        module: String,
+        /// The name within the module.
+        name: String,
+    },
     /// A limit of [`Limits`](crate::Limits) was reached.
     #[error(
         "the limit `{limit}` allows {allowed}, the file asks for {found} or more; raise it if you \
@@ -208,6 +222,7 @@ impl ErrorKind {
             Self::Malformed { .. } => "malformed",
             Self::Unsupported { .. } => "unsupported",
             Self::ForbiddenGlobal { .. } => "unsafe_global",
+            Self::DangerousTarget { .. } => "dangerous_target",
             Self::Limit { .. } => "limit_exceeded",
             #[cfg(feature = "nnx")]
             Self::Params(_) => "invalid_configuration",

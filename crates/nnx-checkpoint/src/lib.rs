@@ -80,10 +80,10 @@ pub use convert::{
 };
 pub use dtype::Dtype;
 pub use error::{Error, ErrorKind, Result};
-pub use globals::{GlobalUse, Standing};
+pub use globals::{GlobalUse, Standing, soundly_called};
 pub use limits::Limits;
 pub use reader::{
-    CheckpointReader, OpenOptions, OtherEntry, TensorEntry, index_or_file, shards_of,
+    CheckpointReader, OpenOptions, OtherEntry, PickledValue, TensorEntry, index_or_file, shards_of,
 };
 pub use save::save_atomic;
 pub use sniff::{Format, SNIFF_BYTES, compression, sniff};

@@ -13,6 +13,7 @@ mod number;
 mod options;
 mod shards;
 mod survey;
+mod value;
 mod view;
 
 use std::collections::HashMap;
@@ -29,6 +30,7 @@ use self::file::{File, Part};
 use self::folder::Files;
 pub use self::folder::{index_or_file, shards_of};
 pub use self::options::OpenOptions;
+pub use self::value::PickledValue;
 use crate::error::{Error, ErrorKind, Result};
 use crate::globals::GlobalUse;
 use crate::torch::TorchObject;
@@ -88,7 +90,8 @@ impl CheckpointReader {
     /// - [`ErrorKind::Empty`], [`ErrorKind::NotACheckpoint`] when it is something else; the error
     ///   says what, and what to do.
     /// - [`ErrorKind::ForbiddenGlobal`] when a pickle names what [`Standing::Dangerous`] stands for,
-    ///   unless [`OpenOptions::allow_dangerous_globals`] is set.
+    ///   unless [`OpenOptions::allow_dangerous_globals`] is set, or the name is of `getattr` or
+    ///   `functools.partial` and what they are given is not dangerous.
     /// - [`ErrorKind::NameCollision`] when two values would get one name.
     /// - [`ErrorKind::MissingShard`], [`ErrorKind::PathTraversal`] when the index names a file that
     ///   is not there, or not in its folder.
@@ -252,6 +255,13 @@ impl CheckpointReader {
     /// Every leaf that is no tensor, in the order of the file. A path covers all that is below it.
     pub fn others(&self) -> &[OtherEntry] {
         &self.others
+    }
+
+    /// A value of [`others`](Self::others) with its type, as far as it is plain: numbers, texts, and
+    /// containers and objects of them. None for anything else, and for the values of a sharded
+    /// checkpoint.
+    pub fn value(&self, entry: &OtherEntry) -> Option<PickledValue> {
+        value::value(self.object.as_ref()?, entry.node()?)
     }
 
     /// The classes and functions that the file's pickles name, each once for each pickle, in the

@@ -39,6 +39,7 @@ pub(crate) fn run(arguments: &Convert) -> Outcome {
 fn options(arguments: &Convert) -> ConvertOptions {
     let mut options = ConvertOptions::default()
         .drop_non_tensors(arguments.drop_non_tensors)
+        .allow_dangerous_globals(arguments.allow_dangerous_globals)
         .allow_empty(arguments.allow_empty)
         .compact(arguments.compact)
         .overwrite(arguments.overwrite)
@@ -88,6 +89,10 @@ fn failure(error: Error, source: &Path) -> Failure {
                 "{what}; say {select}`--drop-non-tensors` to leave the rest out"
             ))
         }
+        ErrorKind::DangerousTarget { .. } => Some(format!(
+            "{}; convert to one, or say `--allow-dangerous-globals` to carry the name on",
+            error.kind()
+        )),
         _ => None,
     };
     let failure = match advice {

@@ -41,6 +41,12 @@ pub(super) enum Part {
 
 /// Reads a file, by what its bytes say that it is.
 pub(super) fn read(bytes: &Bytes, options: &OpenOptions) -> Result<File> {
+    let mut file = read_contents(bytes, options)?;
+    file.notes.extend(globals::note(&file.globals));
+    Ok(file)
+}
+
+fn read_contents(bytes: &Bytes, options: &OpenOptions) -> Result<File> {
     let prefix = bytes.get(..SNIFF_BYTES).unwrap_or(bytes);
     match sniff(prefix) {
         _ if bytes.is_empty() => Err(Error::new(ErrorKind::Empty)),
