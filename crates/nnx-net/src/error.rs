@@ -57,7 +57,7 @@ pub enum ErrorKind {
     Checkpoint(#[from] nnx_checkpoint::Error),
     /// A configuration is not a valid one.
     #[error(transparent)]
-    Params(#[from] nnx_params::Error),
+    InvalidConfiguration(#[from] nnx_params::Error),
     /// The tensor library refused.
     #[error(transparent)]
     Candle(#[from] candle_core::Error),
@@ -129,10 +129,30 @@ impl fmt::Display for StateDictMismatch {
     }
 }
 
+impl ErrorKind {
+    /// The kind's name in `snake_case`, which stays the same from version to version: for scripts.
+    /// That of a checkpoint is the name that nnx-checkpoint gives it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Input { .. } => "wrong_input",
+            Self::Target { .. } => "wrong_target",
+            Self::StateDict(_) => "wrong_weights",
+            Self::Configuration { .. } | Self::InvalidConfiguration(_) => "invalid_configuration",
+            Self::Checkpoint(error) => error.name(),
+            Self::Unsupported { .. } | Self::Candle(_) => "unsupported",
+        }
+    }
+}
+
 impl Error {
     /// The cause.
     pub fn kind(&self) -> &ErrorKind {
         &self.0
+    }
+
+    /// The name of the cause: [`ErrorKind::name`].
+    pub fn name(&self) -> &'static str {
+        self.kind().name()
     }
 
     /// The cause, owned.

@@ -87,7 +87,7 @@ impl Opening {
                 .find(|global| global.standing == Standing::Dangerous);
             if let Some(global) = refused {
                 return Err(placed(
-                    Error::new(ErrorKind::ForbiddenGlobal {
+                    Error::new(ErrorKind::UnsafeGlobal {
                         module: global.module.clone(),
                         name: global.name.clone(),
                     }),

@@ -7,14 +7,10 @@ use crate::failure::Failure;
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let what = error.to_string();
-        let kind = match error.into_kind() {
-            ErrorKind::Checkpoint(error) => return error.into(),
-            ErrorKind::Input { .. } => "wrong_input",
-            ErrorKind::Target { .. } => "wrong_target",
-            ErrorKind::StateDict(_) => "wrong_weights",
-            ErrorKind::Configuration { .. } | ErrorKind::Params(_) => "invalid_configuration",
-            _ => "unsupported",
-        };
+        let kind = error.name();
+        if let ErrorKind::Checkpoint(error) = error.into_kind() {
+            return error.into();
+        }
         Self::new(kind, what)
     }
 }

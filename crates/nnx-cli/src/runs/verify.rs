@@ -143,7 +143,7 @@ fn metadata(folder: &str, root: &Path) -> Metadata {
 fn judged(error: Error) -> (Verdict, Failure) {
     use nnx::checkpoint::ErrorKind as Checkpoint;
     let verdict = match error.kind() {
-        ErrorKind::Unsupported { .. } | ErrorKind::Limit { .. } | ErrorKind::Io(_) => {
+        ErrorKind::Unsupported { .. } | ErrorKind::LimitExceeded { .. } | ErrorKind::Io(_) => {
             Verdict::Unjudged
         }
         ErrorKind::Checkpoint(error) => match error.kind() {
