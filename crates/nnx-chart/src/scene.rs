@@ -1,49 +1,49 @@
-//! A picture as parts with places: what the forms of a chart have in common.
+//! A picture as elements with positions: what SVG, PNG and HTML are written from.
 
-/// What a part is drawn with; each theme has its colour for it.
+/// What an element is drawn with; each theme has a colour for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ink {
+pub(crate) enum Ink {
     Paper,
     Text,
     Muted,
     Grid,
     Axis,
-    /// That of a line, by its number; there are [`SERIES`](super::palette::SERIES) of them.
+    /// The colour of a series by its number; after the last one comes the first one again.
     Series(usize),
 }
 
-/// Where a text stands from its place.
+/// Which part of a text is at its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Anchor {
+pub(crate) enum Anchor {
     Start,
     Middle,
     End,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Text {
-    pub(super) x: f64,
+pub(crate) struct Text {
+    pub(crate) x: f64,
     /// Of the baseline.
-    pub(super) y: f64,
-    pub(super) text: String,
-    pub(super) size: f64,
-    pub(super) anchor: Anchor,
-    pub(super) ink: Ink,
-    pub(super) bold: bool,
+    pub(crate) y: f64,
+    pub(crate) text: String,
+    pub(crate) size: f64,
+    pub(crate) anchor: Anchor,
+    pub(crate) ink: Ink,
+    pub(crate) bold: bool,
     /// Whether it runs upwards.
-    pub(super) upwards: bool,
+    pub(crate) upwards: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Stroke {
-    pub(super) ink: Ink,
-    pub(super) width: f64,
+pub(crate) struct Stroke {
+    pub(crate) ink: Ink,
+    pub(crate) width: f64,
     /// Lengths of dashes and gaps; empty for a solid line.
-    pub(super) dash: &'static [f64],
+    pub(crate) dash: &'static [f64],
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Item {
+pub(crate) enum Element {
     Text(Text),
     /// A line through points.
     Path {
@@ -61,20 +61,20 @@ pub(super) enum Item {
     Group {
         class: &'static str,
         data: Vec<(&'static str, String)>,
-        items: Vec<Item>,
+        elements: Vec<Element>,
     },
 }
 
 /// A picture of a size; what lies beyond it is not shown.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Scene {
-    pub(super) width: f64,
-    pub(super) height: f64,
-    pub(super) items: Vec<Item>,
+pub(crate) struct Scene {
+    pub(crate) width: f64,
+    pub(crate) height: f64,
+    pub(crate) elements: Vec<Element>,
 }
 
-impl Item {
-    pub(super) fn text(x: f64, y: f64, text: &str, size: f64, anchor: Anchor, ink: Ink) -> Self {
+impl Element {
+    pub(crate) fn text(x: f64, y: f64, text: &str, size: f64, anchor: Anchor, ink: Ink) -> Self {
         Self::Text(Text {
             x,
             y,
@@ -88,7 +88,7 @@ impl Item {
     }
 
     /// The same text in bold type; anything else as it is.
-    pub(super) fn bold(mut self) -> Self {
+    pub(crate) fn bold(mut self) -> Self {
         if let Self::Text(text) = &mut self {
             text.bold = true;
         }
@@ -96,7 +96,7 @@ impl Item {
     }
 
     /// The same text upwards; anything else as it is.
-    pub(super) fn upwards(mut self) -> Self {
+    pub(crate) fn upwards(mut self) -> Self {
         if let Self::Text(text) = &mut self {
             text.upwards = true;
         }
@@ -104,7 +104,7 @@ impl Item {
     }
 
     /// A solid line between two points.
-    pub(super) fn line(from: (f64, f64), to: (f64, f64), ink: Ink) -> Self {
+    pub(crate) fn line(from: (f64, f64), to: (f64, f64), ink: Ink) -> Self {
         Self::Path {
             points: vec![from, to],
             stroke: Stroke {
@@ -116,7 +116,7 @@ impl Item {
     }
 
     /// The same part elsewhere.
-    pub(super) fn moved(self, by: (f64, f64)) -> Self {
+    pub(crate) fn moved(self, by: (f64, f64)) -> Self {
         let place = |points: Vec<(f64, f64)>| -> Vec<(f64, f64)> {
             let points = points.into_iter();
             points.map(|(x, y)| (x + by.0, y + by.1)).collect()
@@ -142,10 +142,17 @@ impl Item {
                 filled,
                 title,
             },
-            Self::Group { class, data, items } => Self::Group {
+            Self::Group {
                 class,
                 data,
-                items: items.into_iter().map(|item| item.moved(by)).collect(),
+                elements,
+            } => Self::Group {
+                class,
+                data,
+                elements: elements
+                    .into_iter()
+                    .map(|element| element.moved(by))
+                    .collect(),
             },
         }
     }

@@ -5,7 +5,7 @@ const COLUMNS_A_UNIT: f64 = 2.0;
 
 /// The points with which the line looks the same: of each column the first and the last one, the
 /// lowest and the highest. Points go from left to right.
-pub(super) fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+pub(crate) fn downsampled(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     let (Some(first), Some(last)) = (points.first(), points.last()) else {
         return points;
     };
@@ -41,8 +41,8 @@ mod tests {
     #[test]
     fn few_points_stay() {
         let points: Vec<(f64, f64)> = (0..100).map(|x| (f64::from(x), 1.0)).collect();
-        assert_eq!(thinned(points.clone()), points);
-        assert_eq!(thinned(Vec::new()), []);
+        assert_eq!(downsampled(points.clone()), points);
+        assert_eq!(downsampled(Vec::new()), []);
     }
 
     #[test]
@@ -54,7 +54,7 @@ mod tests {
         };
         let points = (0..10_000).map(|number| (f64::from(number) / 1000.0, value(number)));
         let points: Vec<(f64, f64)> = points.collect();
-        let kept = thinned(points.clone());
+        let kept = downsampled(points.clone());
         assert!(kept.len() <= 21 * 4, "{}", kept.len());
         assert!(kept.contains(&(5.0, 100.0)) && kept.contains(&(7.0, -100.0)));
         assert_eq!((kept.first(), kept.last()), (points.first(), points.last()));

@@ -1,16 +1,16 @@
-//! The outlines of letters: for PNG files, and to know the room that a text takes.
+//! Widths and outlines of letters: to measure texts, and to draw them in PNG files.
 //!
-//! A table of the letters that charts have need of, instead of a font and a crate to read it: the
-//! same text takes the same room everywhere, and nothing is looked for on the machine.
+//! The table has the letters that charts need. With it a text is as wide on every machine, and
+//! neither a font nor a crate that reads fonts is needed.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-/// The font is wide: what is laid out by it has room in nearly every other font as well.
-const TABLE: &str = include_str!("glyphs.txt");
+/// The font is a wide one: a text that fits in it fits in nearly every other font.
+const TABLE: &str = include_str!("font_metrics.txt");
 /// Units of the outlines in the height of a line.
 const UNITS: f64 = 2048.0;
-/// Stands for a letter that is not in the table.
+/// Replaces a letter that is not in the table.
 const OTHER: char = '\u{fffd}';
 
 struct Glyph {
@@ -38,7 +38,7 @@ fn parsed(line: &'static str) -> Option<(char, Glyph)> {
 }
 
 /// The width of a text of that size.
-pub(super) fn width(text: &str, size: f64) -> f64 {
+pub(crate) fn width(text: &str, size: f64) -> f64 {
     let glyphs = text.chars().filter_map(glyph);
     glyphs.map(|glyph| glyph.advance).sum::<f64>() * size / UNITS
 }
@@ -47,12 +47,12 @@ pub(super) fn width(text: &str, size: f64) -> f64 {
 const BOLD: f64 = 1.13;
 
 /// The width of a bold text of that size.
-pub(super) fn bold_width(text: &str, size: f64) -> f64 {
+pub(crate) fn bold_width(text: &str, size: f64) -> f64 {
     width(text, size) * BOLD
 }
 
 /// The text in lines of at most that width, broken between words; a longer word stays whole.
-pub(super) fn wrapped(text: &str, size: f64, most: f64) -> Vec<String> {
+pub(crate) fn wrapped(text: &str, size: f64, most: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {
         match lines.last_mut() {
@@ -69,7 +69,7 @@ pub(super) fn wrapped(text: &str, size: f64, most: f64) -> Vec<String> {
 /// A step of an outline, from the left end of the text's baseline, y downwards.
 #[cfg(feature = "png")]
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Step {
+pub(crate) enum Step {
     Move(f64, f64),
     Line(f64, f64),
     Curve(f64, f64, f64, f64),
@@ -78,7 +78,7 @@ pub(super) enum Step {
 
 /// The outline of a text of that size, whose letters are so much apart.
 #[cfg(feature = "png")]
-pub(super) fn outline(text: &str, size: f64, apart: f64) -> Vec<Step> {
+pub(crate) fn outline(text: &str, size: f64, apart: f64) -> Vec<Step> {
     let scale = size / UNITS;
     let mut steps = Vec::new();
     let mut left = 0.0;

@@ -1,23 +1,26 @@
-//! A page with the chart: it stands alone, loads nothing and runs nothing.
+//! A page with the chart: one file that loads nothing and runs nothing.
 
 use std::fmt::Write as _;
 
-use super::data::{Chart, Drawn};
-use super::legend::{self, SAMPLE};
-use super::palette::{DARK, LIGHT};
-use super::panel;
-use super::scene::{Ink, Scene};
-use super::svg::{self, escaped};
-use crate::runs::metrics::{Metric, before_end, last, number, shown};
+use crate::axes;
+use crate::chart::Chart;
+use crate::drawing::Drawing;
+use crate::legend::{self, SAMPLE};
+use crate::palette::{DARK, LIGHT};
+use crate::scene::{Ink, Scene};
+use crate::svg::{self, escaped};
+use crate::table::{Cell, Table};
 
-/// The panels beside one another, and below one another on a phone: there are pictures for both,
+/// Sizes of a pair of axes beside others, and below others on a phone. The page has both pictures,
 /// so that letters have their size on either.
 const WIDE: (f64, f64) = (560.0, 380.0);
 const NARROW: (f64, f64) = (358.0, 290.0);
 
-/// The page.
-pub(in crate::runs) fn page(chart: &Chart) -> String {
-    let title = escaped(&chart.title());
+/// The chart as an HTML page, with its notes and its table. The page loads nothing, runs nothing and
+/// follows the reader's light or dark theme.
+pub fn to_html(chart: &Chart) -> String {
+    let drawing = Drawing::new(chart);
+    let title = escaped(&chart.title);
     let mut out = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
@@ -26,13 +29,13 @@ pub(in crate::runs) fn page(chart: &Chart) -> String {
          <style>\n{}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n",
         style()
     );
-    legend(chart, &mut out);
+    legend(&drawing, &mut out);
     out.push_str("<div class=\"panels\">\n");
-    for data in chart.shown_panels() {
-        let label = format!("{} over epochs", data.title);
+    for drawn in &drawing.axes {
+        let label = format!("{} by {}", drawn.axes.title, chart.x_title.to_lowercase());
         out.push_str("<figure>\n");
         for (size, class) in [(WIDE, "wide"), (NARROW, "narrow")] {
-            let scene = panel::scene(chart, data, size);
+            let scene = axes::scene(&drawing, drawn, size);
             out.push_str(&svg::part(&scene, &label, class));
         }
         out.push_str("</figure>\n");
@@ -46,7 +49,9 @@ pub(in crate::runs) fn page(chart: &Chart) -> String {
         }
         out.push_str("</ul>\n");
     }
-    table(chart, &mut out);
+    if let Some(data) = &chart.table {
+        table(data, &mut out);
+    }
     out.push_str("</main>\n</body>\n</html>\n");
     out
 }
@@ -99,77 +104,66 @@ fn style() -> String {
     )
 }
 
-fn legend(chart: &Chart, out: &mut String) {
+fn legend(drawing: &Drawing<'_>, out: &mut String) {
     out.push_str("<ul class=\"legend\">\n");
-    for (index, run) in chart.runs.iter().enumerate() {
-        let _ = write!(out, "<li><b>{}</b>", escaped(&run.label()));
-        let kinds = legend::kinds(chart, index);
-        if kinds.is_empty() {
+    for (index, series) in drawing.chart.series.iter().enumerate() {
+        let _ = write!(out, "<li><b>{}</b>", escaped(&series.label));
+        let names = legend::names(drawing, Some(index));
+        if names.is_empty() {
             let _ = write!(out, "<small>{}</small>", legend::NOTHING);
         }
-        for (name, is_training) in kinds {
+        for (name, is_dashed) in names {
             let size = (SAMPLE, 16.0);
+            let middle = (size.0 / 2.0, size.1 / 2.0);
             let scene = Scene {
                 width: size.0,
                 height: size.1,
-                items: legend::sample(chart, index, is_training, (size.0 / 2.0, size.1 / 2.0)),
+                elements: legend::sample(drawing, index, is_dashed, middle),
             };
-            let label = format!("line of {name}");
-            let _ = write!(out, "<span>{}{name}</span>", svg::part(&scene, &label, ""));
+            let sample = svg::part(&scene, &format!("line of {name}"), "");
+            let _ = write!(out, "<span>{sample}{}</span>", escaped(name));
         }
         out.push_str("</li>\n");
     }
     out.push_str("</ul>\n");
 }
 
-/// The runs with the last and the lowest value of each metric.
-fn table(chart: &Chart, out: &mut String) {
-    out.push_str("<h2>Runs</h2>\n<div class=\"scroll\">\n<table>\n<tr><th>Run</th><th>Epochs</th>");
-    let recorded = |metric: &Metric| {
-        let mut epochs = chart.runs.iter().flat_map(|run| &run.epochs);
-        epochs.any(|epoch| metric.of(epoch).is_some())
-    };
-    let metrics: Vec<Metric> = Metric::ALL.into_iter().filter(recorded).collect();
-    for metric in &metrics {
-        let title = metric.title();
-        let _ = write!(out, "<th>{title}</th>");
+fn table(table: &Table, out: &mut String) {
+    let _ = write!(
+        out,
+        "<h2>{}</h2>\n<div class=\"scroll\">\n<table>\n<tr>",
+        escaped(&table.title)
+    );
+    for title in &table.columns {
+        let _ = write!(out, "<th>{}</th>", escaped(title));
     }
     out.push_str("</tr>\n");
-    for run in &chart.runs {
-        let epochs = run.epochs.len();
-        let _ = write!(
-            out,
-            "<tr><td title=\"{}\">{}</td><td data-label=\"Epochs\">{epochs} of {}</td>",
-            escaped(&run.id),
-            escaped(&run.label()),
-            run.planned_epochs
-        );
-        for metric in &metrics {
-            let (title, cell) = (metric.title(), cell(run, *metric));
-            let _ = write!(out, "<td data-label=\"{title}\">{cell}</td>");
+    for row in &table.rows {
+        out.push_str("<tr>");
+        for (index, cell) in row.iter().enumerate() {
+            let title = table.columns.get(index).map_or("", String::as_str);
+            self::cell(cell, if index == 0 { "" } else { title }, out);
         }
         out.push_str("</tr>\n");
     }
     out.push_str("</table>\n</div>\n");
 }
 
-/// The last value that there is, with its epoch where that is not the run's last one, and below it
-/// the lowest one with its epoch.
-fn cell(run: &Drawn, metric: Metric) -> String {
-    let values = run.epochs.iter();
-    let values = values.filter_map(|epoch| Some((epoch.epoch, metric.of(epoch)?)));
-    let values: Vec<(i64, f64)> = values.collect();
-    let finite = values.iter().filter(|(_, value)| value.is_finite());
-    let lowest = finite.min_by(|a, b| a.1.total_cmp(&b.1));
-    let mut text = String::new();
-    let (value, epoch) = last(&values);
-    text.push_str(&shown(value.0));
-    if let Some(epoch) = before_end(epoch, &run.epochs) {
-        let _ = write!(text, " <small>at epoch {epoch}, then none</small>");
+/// A cell; `title` is shown before its text where a row is shown as a list.
+fn cell(cell: &Cell, title: &str, out: &mut String) {
+    out.push_str("<td");
+    if let Some(hint) = &cell.hint {
+        let _ = write!(out, " title=\"{}\"", escaped(hint));
     }
-    if let Some((epoch, value)) = lowest {
-        let value = number(*value);
-        let _ = write!(text, "<br> <small>lowest {value}, epoch {epoch}</small>");
+    if !title.is_empty() {
+        let _ = write!(out, " data-label=\"{}\"", escaped(title));
     }
-    text
+    let _ = write!(out, ">{}", escaped(&cell.text));
+    if let Some(aside) = &cell.aside {
+        let _ = write!(out, " <small>{}</small>", escaped(aside));
+    }
+    if let Some(below) = &cell.below {
+        let _ = write!(out, "<br> <small>{}</small>", escaped(below));
+    }
+    out.push_str("</td>");
 }

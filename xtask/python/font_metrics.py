@@ -1,8 +1,8 @@
-"""Makes the outlines of letters that charts of `nnx runs plot` have in PNG files.
+"""Makes the widths and outlines of letters with which nnx-chart lays out and draws texts.
 
 Run by hand, with fontTools and a DejaVuSans.ttf:
 
-    python xtask/python/glyphs.py DejaVuSans.ttf > crates/nnx-cli/src/runs/chart/glyphs.txt
+    python xtask/python/font_metrics.py DejaVuSans.ttf > crates/nnx-chart/src/font_metrics.txt
 """
 
 import sys
@@ -42,7 +42,7 @@ def main():
     names = font.getBestCmap()
     version = font["name"].getDebugName(5)
     print(f"# Outlines of DejaVu Sans, {version}, under the licence in LICENSE-DejaVu.")
-    print("# Made by xtask/python/glyphs.py: code point, advance, outline; 2048 units an em, y up.")
+    print("# Made by xtask/python/font_metrics.py: code point, advance, outline; 2048 units an em, y up.")
     assert font["head"].unitsPerEm == 2048
     for character in CHARACTERS:
         name = names[ord(character)]

@@ -1,17 +1,16 @@
 //! Colours and shapes of lines.
 //!
-//! Colour is never the only difference: the lines of runs have marks of different shapes, those of
-//! training are dashed and those of validation solid.
+//! Colour is never the only difference: the lines of each series have marks of another shape.
 
-use super::scene::{Ink, Stroke};
+use crate::scene::{Ink, Stroke};
 
-/// Colours of lines; the next run has the first one again, with another shape.
-pub(super) const SERIES: usize = 6;
+/// Colours of lines; the next series has the first one again, with another shape.
+pub(crate) const SERIES: usize = 6;
 
 /// Colours for a light and a dark ground, as `#rrggbb`.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Theme {
-    pub(super) paper: &'static str,
+pub(crate) struct Theme {
+    pub(crate) paper: &'static str,
     text: &'static str,
     muted: &'static str,
     grid: &'static str,
@@ -19,9 +18,9 @@ pub(super) struct Theme {
     series: [&'static str; SERIES],
 }
 
-/// The hues of the two themes are those that Okabe and Ito found to be told apart by colour-blind
-/// people, darkened and lightened until they stand out from their ground.
-pub(super) const LIGHT: Theme = Theme {
+/// The hues of the two themes are those of Okabe and Ito, which colour-blind people can tell apart,
+/// darkened or lightened until their contrast with the background is high enough.
+pub(crate) const LIGHT: Theme = Theme {
     paper: "#ffffff",
     text: "#1b1f23",
     muted: "#57606a",
@@ -31,7 +30,7 @@ pub(super) const LIGHT: Theme = Theme {
         "#0072b2", "#c44e00", "#00785a", "#a8467e", "#8a6500", "#3f3f46",
     ],
 };
-pub(super) const DARK: Theme = Theme {
+pub(crate) const DARK: Theme = Theme {
     paper: "#14171a",
     text: "#e8eaed",
     muted: "#a5adb5",
@@ -44,7 +43,7 @@ pub(super) const DARK: Theme = Theme {
 
 impl Theme {
     /// The colour of an ink.
-    pub(super) fn colour(&self, ink: Ink) -> &'static str {
+    pub(crate) fn colour(&self, ink: Ink) -> &'static str {
         match ink {
             Ink::Paper => self.paper,
             Ink::Text => self.text,
@@ -60,28 +59,28 @@ impl Theme {
     }
 }
 
-/// The dashes of training.
+/// Lengths of dashes and gaps.
 const DASH: [f64; 2] = [6.0, 4.0];
 
-/// How the line of a run is drawn. Of one run alone, training and validation have colours of their
-/// own as well.
-pub(super) fn stroke(run: usize, runs: usize, is_training: bool) -> Stroke {
-    let colour = match (runs, is_training) {
+/// How a line of a series is drawn. Where there is one series, its solid and its dashed lines differ
+/// in colour as well.
+pub(crate) fn stroke(series: usize, count: usize, is_dashed: bool) -> Stroke {
+    let colour = match (count, is_dashed) {
         (1, true) => 1,
-        _ => run % SERIES,
+        _ => series % SERIES,
     };
     Stroke {
         ink: Ink::Series(colour),
         width: 1.75,
-        dash: if is_training { &DASH } else { &[] },
+        dash: if is_dashed { &DASH } else { &[] },
     }
 }
 
-/// The outline of a run's mark around the origin; each has another one, until all pairs of colour
+/// The outline of a series' mark around the origin; each has another one, until all pairs of colour
 /// and shape are used up.
-pub(super) fn mark(run: usize, is_training: bool) -> Vec<(f64, f64)> {
+pub(crate) fn mark(series: usize, is_dashed: bool) -> Vec<(f64, f64)> {
     const SHAPES: usize = 7;
-    let radius = if is_training { 3.0 } else { 3.4 };
+    let radius = if is_dashed { 3.0 } else { 3.4 };
     let regular = |corners: usize, turn: f64, radius: f64| -> Vec<(f64, f64)> {
         let corner = |index: usize| {
             let angle = turn + std::f64::consts::TAU * index as f64 / corners as f64;
@@ -90,7 +89,7 @@ pub(super) fn mark(run: usize, is_training: bool) -> Vec<(f64, f64)> {
         (0..corners).map(corner).collect()
     };
     let eighth = std::f64::consts::FRAC_PI_4;
-    match (run % SERIES + run / SERIES) % SHAPES {
+    match (series % SERIES + series / SERIES) % SHAPES {
         0 => regular(16, 0.0, radius),
         1 => regular(4, eighth, radius * 1.25),
         2 => regular(3, 0.0, radius * 1.4),
@@ -151,8 +150,8 @@ mod tests {
     }
 
     #[test]
-    fn the_first_runs_differ_in_colour_or_shape() {
-        let look = |run: usize| (stroke(run, 2, false).ink, mark(run, false));
+    fn the_first_series_differ_in_colour_or_shape() {
+        let look = |series: usize| (stroke(series, 2, false).ink, mark(series, false));
         for a in 0..SERIES * 7 {
             for b in 0..a {
                 assert_ne!(look(a), look(b), "{a} and {b}");

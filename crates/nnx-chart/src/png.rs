@@ -1,32 +1,61 @@
 //! A picture as PNG.
 
+use std::fmt;
+
 use tiny_skia::{
     Color, FillRule, LineCap, LineJoin, Paint, Path, PathBuilder, Pixmap, StrokeDash, Transform,
 };
 
-use super::data::Chart;
-use super::glyphs::{self, Step};
-use super::palette::LIGHT;
-use super::scene::{Anchor, Ink, Item, Stroke, Text};
-use super::whole;
+use crate::chart::Chart;
+use crate::figure;
+use crate::font_metrics::{self, Step};
+use crate::palette::LIGHT;
+use crate::scene::{Anchor, Element, Ink, Stroke, Text};
 
 /// Pixels in a unit of length: enough for a screen of a high density.
 const DENSITY: f32 = 2.0;
 /// The share of a letter's height by which a bold one is thicker.
 const BOLD: f64 = 0.055;
 
-/// The chart as a PNG file on a light ground; none where it would be larger than a picture can be.
-pub(in crate::runs) fn image(chart: &Chart) -> Option<Vec<u8>> {
-    let scene = whole::scene(chart);
+/// A chart that has more pixels than a picture can have; fewer series make it smaller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TooLarge {
+    /// The width that the picture would have, in pixels.
+    pub width: u32,
+    /// The height that the picture would have, in pixels.
+    pub height: u32,
+}
+
+impl fmt::Display for TooLarge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "expected a chart that fits in a PNG file, found one of {} by {} pixels; draw fewer series",
+            self.width, self.height
+        )
+    }
+}
+
+impl std::error::Error for TooLarge {}
+
+/// The chart as a PNG file on a light background, with two pixels to a unit of the SVG.
+///
+/// # Errors
+/// [`TooLarge`] when a picture cannot have as many pixels.
+pub fn to_png(chart: &Chart) -> Result<Vec<u8>, TooLarge> {
+    let scene = figure::scene(chart);
     let size = |length: f64| (length as f32 * DENSITY).ceil() as u32;
+    let (width, height) = (size(scene.width), size(scene.height));
+    let too_large = TooLarge { width, height };
     let mut canvas = Canvas {
-        pixels: Pixmap::new(size(scene.width), size(scene.height))?,
+        pixels: Pixmap::new(width, height).ok_or(too_large)?,
     };
     canvas.pixels.fill(colour(Ink::Paper));
-    for item in &scene.items {
-        canvas.draw(item);
+    for element in &scene.elements {
+        canvas.draw(element);
     }
-    canvas.pixels.encode_png().ok()
+    canvas.pixels.encode_png().map_err(|_| too_large)
 }
 
 struct Canvas {
@@ -34,15 +63,15 @@ struct Canvas {
 }
 
 impl Canvas {
-    fn draw(&mut self, item: &Item) {
-        match item {
-            Item::Text(text) => self.text(text),
-            Item::Path { points, stroke } => {
+    fn draw(&mut self, element: &Element) {
+        match element {
+            Element::Text(text) => self.text(text),
+            Element::Path { points, stroke } => {
                 if let Some(path) = path(points, false) {
                     self.stroke(&path, stroke);
                 }
             }
-            Item::Mark {
+            Element::Mark {
                 outline,
                 stroke,
                 filled,
@@ -57,14 +86,17 @@ impl Canvas {
                     self.stroke(&path, &solid);
                 }
             }
-            Item::Group { items, .. } => items.iter().for_each(|item| self.draw(item)),
+            Element::Group { elements, .. } => {
+                elements.iter().for_each(|element| self.draw(element))
+            }
         }
     }
 
     fn text(&mut self, text: &Text) {
         // A bold letter is a thicker one, and needs the room.
         let apart = if text.bold { text.size * BOLD } else { 0.0 };
-        let width = glyphs::width(&text.text, text.size) + apart * text.text.chars().count() as f64;
+        let width =
+            font_metrics::width(&text.text, text.size) + apart * text.text.chars().count() as f64;
         let left = match text.anchor {
             Anchor::Start => 0.0,
             Anchor::Middle => -width / 2.0,
@@ -76,7 +108,7 @@ impl Canvas {
             ((text.x + x) as f32, (text.y + y) as f32)
         };
         let mut builder = PathBuilder::new();
-        for step in glyphs::outline(&text.text, text.size, apart) {
+        for step in font_metrics::outline(&text.text, text.size, apart) {
             match step {
                 Step::Move(x, y) => {
                     let (x, y) = place(x, y);

@@ -1,18 +1,21 @@
 //! A picture as SVG.
 //!
-//! Colours are in attributes for a light ground, which any program understands; a style sheet has
-//! those for a dark ground, where the reader prefers one.
+//! Colours for a light background are attributes, which every program understands; a style sheet has
+//! those for a dark background, for readers that prefer one.
 
 use std::fmt::Write as _;
 
-use super::palette::{DARK, LIGHT, SERIES};
-use super::scene::{Anchor, Ink, Item, Scene, Stroke, Text};
+use crate::chart::Chart;
+use crate::figure;
+use crate::palette::{DARK, LIGHT, SERIES};
+use crate::scene::{Anchor, Element, Ink, Scene, Stroke, Text};
 
 const FONT: &str = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif";
 
-/// The picture as a file of its own, with a ground.
-pub(super) fn file(scene: &Scene, title: &str) -> String {
-    let mut out = open(scene, title, "");
+/// The chart as an SVG file, which follows the reader's light or dark theme.
+pub fn to_svg(chart: &Chart) -> String {
+    let (scene, title) = (figure::scene(chart), chart.title.as_str());
+    let mut out = open(&scene, title, "");
     let paper = LIGHT.paper;
     let _ = write!(
         out,
@@ -21,11 +24,11 @@ pub(super) fn file(scene: &Scene, title: &str) -> String {
         escaped(title),
         dark_rules()
     );
-    close(out, scene)
+    close(out, &scene)
 }
 
 /// The picture as a part of a page, whose style sheet has the [`dark_rules`].
-pub(super) fn part(scene: &Scene, title: &str, class: &str) -> String {
+pub(crate) fn part(scene: &Scene, title: &str, class: &str) -> String {
     close(open(scene, title, class), scene)
 }
 
@@ -44,15 +47,15 @@ fn open(scene: &Scene, title: &str, class: &str) -> String {
 }
 
 fn close(mut out: String, scene: &Scene) -> String {
-    for item in &scene.items {
-        add(item, &mut out);
+    for element in &scene.elements {
+        add(element, &mut out);
     }
     out.push_str("\n</svg>\n");
     out
 }
 
 /// The rules of a style sheet for a dark ground.
-pub(super) fn dark_rules() -> String {
+pub(crate) fn dark_rules() -> String {
     let series = (0..SERIES).map(Ink::Series);
     let inks = [Ink::Paper, Ink::Text, Ink::Muted, Ink::Grid, Ink::Axis].into_iter();
     let rules = inks.chain(series).map(|ink| {
@@ -74,10 +77,10 @@ fn class(ink: Ink) -> String {
 }
 
 // A `String` takes whatever is written.
-fn add(item: &Item, out: &mut String) {
-    match item {
-        Item::Text(text) => self::text(text, out),
-        Item::Path { points, stroke } => {
+fn add(element: &Element, out: &mut String) {
+    match element {
+        Element::Text(text) => self::text(text, out),
+        Element::Path { points, stroke } => {
             let _ = write!(
                 out,
                 "\n<path d=\"{}\"{}/>",
@@ -85,7 +88,7 @@ fn add(item: &Item, out: &mut String) {
                 attributes(stroke)
             );
         }
-        Item::Mark {
+        Element::Mark {
             outline,
             stroke,
             filled,
@@ -110,21 +113,24 @@ fn add(item: &Item, out: &mut String) {
                 "\n<path d=\"{}Z\"{theme_fill} stroke={rest}",
                 path(outline)
             );
-            match title.is_empty() {
-                true => out.push_str("/>"),
-                false => {
-                    let _ = write!(out, "><title>{}</title></path>", escaped(title));
-                }
+            if title.is_empty() {
+                out.push_str("/>");
+            } else {
+                let _ = write!(out, "><title>{}</title></path>", escaped(title));
             }
         }
-        Item::Group { class, data, items } => {
+        Element::Group {
+            class,
+            data,
+            elements,
+        } => {
             let _ = write!(out, "\n<g class=\"{class}\"");
             for (key, value) in data {
                 let _ = write!(out, " data-{key}=\"{}\"", escaped(value));
             }
             out.push('>');
-            for item in items {
-                add(item, out);
+            for element in elements {
+                add(element, out);
             }
             out.push_str("</g>");
         }
@@ -133,9 +139,10 @@ fn add(item: &Item, out: &mut String) {
 
 fn text(text: &Text, out: &mut String) {
     let (x, y) = (length(text.x), length(text.y));
-    let place = match text.upwards {
-        true => format!("transform=\"translate({x} {y}) rotate(-90)\""),
-        false => format!("x=\"{x}\" y=\"{y}\""),
+    let place = if text.upwards {
+        format!("transform=\"translate({x} {y}) rotate(-90)\"")
+    } else {
+        format!("x=\"{x}\" y=\"{y}\"")
     };
     let anchor = match text.anchor {
         Anchor::Start => "",
@@ -192,9 +199,9 @@ fn length(value: f64) -> String {
     }
 }
 
-/// A text for XML and HTML. What XML has no place for becomes a replacement character; control
-/// characters are no part of a scene's texts.
-pub(super) fn escaped(text: &str) -> String {
+/// A text for XML and HTML. Characters that XML cannot hold, and control characters, become the
+/// replacement character.
+pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
         match character {

@@ -15,23 +15,23 @@ const PLAIN_BELOW: f64 = 1e6;
 
 /// A place on an axis with its label.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Tick {
-    pub(super) value: f64,
-    pub(super) label: String,
+pub(crate) struct Tick {
+    pub(crate) value: f64,
+    pub(crate) label: String,
 }
 
 /// What part of the axis a value is at.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Scale {
+pub(crate) struct Scale {
     low: f64,
     high: f64,
     log: bool,
-    pub(super) ticks: Vec<Tick>,
+    pub(crate) ticks: Vec<Tick>,
 }
 
 impl Scale {
-    /// A scale for epochs: whole numbers, from the first to the last one.
-    pub(super) fn epochs(first: i64, last: i64, most_ticks: usize) -> Self {
+    /// A scale for whole numbers, from the first to the last one.
+    pub(crate) fn integers(first: i64, last: i64, most_ticks: usize) -> Self {
         let (first, last) = (first as f64, last as f64);
         if first == last {
             // Large floats skip integers: 1 more would be the same.
@@ -40,7 +40,7 @@ impl Scale {
                 low: first - beside,
                 high: first + beside,
                 log: false,
-                ticks: vec![epoch(first)],
+                ticks: vec![integer(first)],
             };
         }
         let step = nice_step(half_span(first, last), most_ticks).max(1.0);
@@ -49,12 +49,12 @@ impl Scale {
             low: first,
             high: last,
             log: false,
-            ticks: ticks.map(|tick| epoch(tick.value)).collect(),
+            ticks: ticks.map(|tick| integer(tick.value)).collect(),
         }
     }
 
     /// A scale for values; it ends at ticks.
-    pub(super) fn linear(low: f64, high: f64, most_ticks: usize) -> Self {
+    pub(crate) fn linear(low: f64, high: f64, most_ticks: usize) -> Self {
         let (mut low, mut high) = (low.min(high), low.max(high));
         // Near 0 the size of a value matters as much as its changes.
         if low > 0.0 && low < high * 0.3 {
@@ -91,7 +91,7 @@ impl Scale {
     }
 
     /// A logarithmic scale for values above 0.
-    pub(super) fn log(low: f64, high: f64, most_ticks: usize) -> Self {
+    pub(crate) fn log(low: f64, high: f64, most_ticks: usize) -> Self {
         let (low, high) = (low.min(high), low.max(high));
         let (first, last) = (low.log10(), high.log10());
         if last - first <= LEAST_SHARE {
@@ -172,7 +172,7 @@ impl Scale {
 
     /// Where a value of the axis stands: 0 at the axis' beginning, 1 at its end. It is never outside,
     /// whatever the rounding of its place.
-    pub(super) fn share(&self, value: f64) -> f64 {
+    pub(crate) fn share(&self, value: f64) -> f64 {
         let (low, high, value) = match self.log {
             true => (self.low.log10(), self.high.log10(), value.log10()),
             false => (self.low, self.high, value),
@@ -229,9 +229,9 @@ fn multiples(low: f64, high: f64, step: f64) -> Vec<Tick> {
     ticks
 }
 
-/// A tick for an epoch, in full.
-fn epoch(value: f64) -> Tick {
-    // Beyond the numbers of 64 bits there are no epochs.
+/// A tick for a whole number, with all its digits.
+fn integer(value: f64) -> Tick {
+    // The numbers of the axis have 64 bits; a float beyond them is rounding.
     let label = (value as i64).to_string();
     Tick { value, label }
 }
@@ -296,22 +296,22 @@ mod tests {
     }
 
     #[test]
-    fn epochs_are_whole() {
-        assert_eq!(labels(&Scale::epochs(0, 2, 8)), ["0", "1", "2"]);
+    fn integers_have_no_decimals() {
+        assert_eq!(labels(&Scale::integers(0, 2, 8)), ["0", "1", "2"]);
         assert_eq!(
-            labels(&Scale::epochs(0, 99, 6)),
+            labels(&Scale::integers(0, 99, 6)),
             ["0", "20", "40", "60", "80"]
         );
-        assert_eq!(labels(&Scale::epochs(7, 7, 6)), ["7"]);
+        assert_eq!(labels(&Scale::integers(7, 7, 6)), ["7"]);
         assert_eq!(
-            labels(&Scale::epochs(999_999, 1_000_001, 6)),
+            labels(&Scale::integers(999_999, 1_000_001, 6)),
             ["999999", "1000000", "1000001"]
         );
         assert_eq!(
-            labels(&Scale::epochs(0, 20_000_000, 3)),
+            labels(&Scale::integers(0, 20_000_000, 3)),
             ["0", "10000000", "20000000"]
         );
-        assert_eq!(Scale::epochs(7, 7, 6).share(7.0), 0.5);
+        assert_eq!(Scale::integers(7, 7, 6).share(7.0), 0.5);
     }
 
     #[test]
@@ -455,8 +455,8 @@ mod tests {
     }
 
     #[test]
-    fn no_epoch_is_too_large_or_small() {
-        let epochs = [
+    fn no_integer_is_too_large_or_small() {
+        let numbers = [
             i64::MIN,
             i64::MIN + 1,
             -1,
@@ -466,13 +466,13 @@ mod tests {
             i64::MAX - 1,
             i64::MAX,
         ];
-        for first in epochs {
-            for last in epochs.into_iter().filter(|last| first <= *last) {
-                let scale = Scale::epochs(first, last, 6);
-                check_extreme("epochs", &scale, first as f64, last as f64);
+        for first in numbers {
+            for last in numbers.into_iter().filter(|last| first <= *last) {
+                let scale = Scale::integers(first, last, 6);
+                check_extreme("integers", &scale, first as f64, last as f64);
             }
         }
-        let scale = Scale::epochs(i64::MIN, i64::MAX, 6);
+        let scale = Scale::integers(i64::MIN, i64::MAX, 6);
         assert_eq!(
             (scale.share(i64::MIN as f64), scale.share(i64::MAX as f64)),
             (0.0, 1.0)
