@@ -80,7 +80,7 @@ fn every_file_of_the_corpus_becomes_safetensors() {
             Err(error) => {
                 let what = match error.kind() {
                     ErrorKind::Unsupported { what } => what.clone(),
-                    ErrorKind::ForbiddenGlobal { .. } => "names what runs code".to_owned(),
+                    ErrorKind::UnsafeGlobal { .. } => "names what runs code".to_owned(),
                     other => panic!("{name}: {other}"),
                 };
                 refused.entry(what).or_default().push(name);

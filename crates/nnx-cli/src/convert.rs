@@ -69,8 +69,7 @@ fn failure(error: Error, source: &Path) -> Failure {
             error.kind()
         )),
         ErrorKind::NotHeld { paths, .. } => {
-            let what = error.kind().to_string();
-            let what = what.split("; ").next().unwrap_or_default();
+            let what = error.kind();
             let select = match paths.as_slice() {
                 [] => String::new(),
                 [path] => format!("`--select {path}` to take the tensors below it alone, or "),

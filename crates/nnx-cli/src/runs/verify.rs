@@ -147,9 +147,9 @@ fn judged(error: Error) -> (Verdict, Failure) {
             Verdict::Unjudged
         }
         ErrorKind::Checkpoint(error) => match error.kind() {
-            Checkpoint::Unsupported { .. } | Checkpoint::Limit { .. } | Checkpoint::Io(_) => {
-                Verdict::Unjudged
-            }
+            Checkpoint::Unsupported { .. }
+            | Checkpoint::LimitExceeded { .. }
+            | Checkpoint::Io(_) => Verdict::Unjudged,
             _ => Verdict::Wrong,
         },
         _ => Verdict::Wrong,
