@@ -58,7 +58,7 @@ fn a_hidden_layer_needs_an_activation() {
         .dropout_prob(0.0);
     let error = NNModel::new(params.build().unwrap().into(), feed_fwd(), 0).unwrap_err();
     assert!(
-        matches!(error.kind(), ErrorKind::InvalidConfiguration(_)),
+        matches!(error.kind(), ErrorKind::Params(_)),
         "{error:?}"
     );
 }
