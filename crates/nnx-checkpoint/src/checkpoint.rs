@@ -139,9 +139,9 @@ impl NNCheckpoint {
     /// # Errors
     /// - [`ErrorKind::NotFound`], [`ErrorKind::Empty`] and [`ErrorKind::NotNNCheckpoint`] where
     ///   Python's `NNCheckpoint.from_file` returns `None`.
-    /// - [`ErrorKind::ForbiddenGlobal`] when a pickle names a class or function that NNx does not
+    /// - [`ErrorKind::UnsafeGlobal`] when a pickle names a class or function that NNx does not
     ///   write.
-    /// - [`ErrorKind::Params`] when a configuration is not valid. (Python checks those of safetensors
+    /// - [`ErrorKind::InvalidConfiguration`] when a configuration is not valid. (Python checks those of safetensors
     ///   files only.)
     /// - Another kind when the file cannot be read or contradicts its format.
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self> {

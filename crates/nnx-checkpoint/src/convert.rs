@@ -57,8 +57,10 @@ use crate::{CheckpointReader, Format, OpenOptions};
 /// ```
 ///
 /// # Errors
-/// - As [`CheckpointReader::open_with`] has them for the source.
+/// - As [`CheckpointReader::open_with`] has them for the source, which is read whatever it names.
 /// - [`ErrorKind::NotHeld`](crate::ErrorKind::NotHeld) when the target has no place for values.
+/// - [`ErrorKind::DangerousTarget`](crate::ErrorKind::DangerousTarget) when a PyTorch file would
+///   name what runs code, unless [`ConvertOptions::allow_dangerous_globals`] is set.
 /// - [`ErrorKind::NoTensors`](crate::ErrorKind::NoTensors) when the target would hold no tensor, or
 ///   empty ones alone, unless [`ConvertOptions::allow_empty`] is set.
 /// - [`ErrorKind::TargetExists`](crate::ErrorKind::TargetExists) when a file is there already.
@@ -87,7 +89,9 @@ pub fn convert_with(
     options: &ConvertOptions,
     progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Conversion> {
-    let mut open = OpenOptions::default().limits(options.limits);
+    let mut open = OpenOptions::default()
+        .limits(options.limits)
+        .allow_dangerous_globals(true);
     open.planned = true;
     let reader = CheckpointReader::open_with(&source, &open)?;
     let in_source = |error: Error| error.in_path(source.as_ref());

@@ -245,6 +245,9 @@ pub(crate) struct Convert {
     /// Leave out values that the target cannot hold
     #[arg(long)]
     pub(crate) drop_non_tensors: bool,
+    /// Write a PyTorch file that names code which Python runs on loading, as its source does
+    #[arg(long)]
+    pub(crate) allow_dangerous_globals: bool,
     /// Write a target that has no tensors, or only empty ones
     #[arg(long)]
     pub(crate) allow_empty: bool,

@@ -39,6 +39,7 @@ pub(crate) fn run(arguments: &Convert) -> Outcome {
 fn options(arguments: &Convert) -> ConvertOptions {
     let mut options = ConvertOptions::default()
         .drop_non_tensors(arguments.drop_non_tensors)
+        .allow_dangerous_globals(arguments.allow_dangerous_globals)
         .allow_empty(arguments.allow_empty)
         .compact(arguments.compact)
         .overwrite(arguments.overwrite)
@@ -68,8 +69,7 @@ fn failure(error: Error, source: &Path) -> Failure {
             error.kind()
         )),
         ErrorKind::NotHeld { paths, .. } => {
-            let what = error.kind().to_string();
-            let what = what.split("; ").next().unwrap_or_default();
+            let what = error.kind();
             let select = match paths.as_slice() {
                 [] => String::new(),
                 [path] => format!("`--select {path}` to take the tensors below it alone, or "),
@@ -88,6 +88,10 @@ fn failure(error: Error, source: &Path) -> Failure {
                 "{what}; say {select}`--drop-non-tensors` to leave the rest out"
             ))
         }
+        ErrorKind::DangerousTarget { .. } => Some(format!(
+            "{}; convert to one, or say `--allow-dangerous-globals` to carry the name on",
+            error.kind()
+        )),
         _ => None,
     };
     let failure = match advice {

@@ -250,12 +250,12 @@ fn check_options(
     if target.format == TargetFormat::Torch {
         if !options.metadata.is_empty() {
             return Err(Error::unsupported(
-                "a PyTorch file has no metadata to add a text to (`metadata`)",
+                "a PyTorch file has no metadata to add a text to",
             ));
         }
         if options.tied == Tied::Aliased {
             return Err(Error::unsupported(
-                "a PyTorch file stores tied tensors once as it is, without aliases (`alias`)",
+                "a PyTorch file stores tied tensors once as it is, without aliases",
             ));
         }
     }

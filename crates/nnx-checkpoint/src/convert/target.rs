@@ -35,7 +35,7 @@ impl Target {
         let format = options.to.or(by_extension).ok_or_else(|| {
             Error::unsupported(
                 "the target's name does not tell what to write: end it with `.safetensors` or \
-                 `.pt`, or say the format (`--to`)",
+                 `.pt`, or state the format",
             )
         })?;
         let name = path

@@ -1,6 +1,6 @@
 //! `nnx evaluate`: how well a model does.
 
-use nnx::net::Evaluation;
+use nnx::net::EvaluateOptions;
 use nnx::params::{Average, Value, python_text};
 use serde::Serialize;
 
@@ -31,7 +31,7 @@ pub(super) fn run(arguments: &Evaluate) -> Result<Outcome, Failure> {
         networks::Average::Micro => Average::Micro,
         networks::Average::Weighted => Average::Weighted,
     };
-    let evaluation = Evaluation::new().average(average);
+    let evaluation = EvaluateOptions::new().average(average);
     let point = data
         .batches(&loaded.model, &arguments.label, arguments.batch_size)
         .and_then(|batches| Ok(loaded.model.evaluate_with(batches, &evaluation)?))

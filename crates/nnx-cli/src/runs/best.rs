@@ -39,7 +39,7 @@ pub(super) fn run(runs_dir: &RunsDir) -> Result<Outcome, Failure> {
         let what = format!("the best run is said to be `{id}`, which is not there");
         return Err(Failure::new("no_best_run", what).in_path(&pointer));
     }
-    let summary = RunSummary::of(&NNRun::load(&id, root)?, &id, root)?;
+    let summary = RunSummary::new(&NNRun::load(&id, root)?, &id, root)?;
     let text = match runs_dir.json {
         true => json::object(&Best {
             root: resolve_run::root_text(root),

@@ -52,7 +52,7 @@ pub(super) fn run(arguments: &One) -> Result<Outcome, Failure> {
     let folder = resolve_run::folder(&arguments.id, root)?;
     let run = NNRun::load(&folder, root)?;
     // A checkpoint `best` that cannot be read is told of among the checkpoints.
-    let summary = RunSummary::of(&run, &folder, root).ok();
+    let summary = RunSummary::new(&run, &folder, root).ok();
     let net = run
         .model()
         .net()

@@ -143,13 +143,13 @@ fn metadata(folder: &str, root: &Path) -> Metadata {
 fn judged(error: Error) -> (Verdict, Failure) {
     use nnx::checkpoint::ErrorKind as Checkpoint;
     let verdict = match error.kind() {
-        ErrorKind::Unsupported { .. } | ErrorKind::Limit { .. } | ErrorKind::Io(_) => {
+        ErrorKind::Unsupported { .. } | ErrorKind::LimitExceeded { .. } | ErrorKind::Io(_) => {
             Verdict::Unjudged
         }
         ErrorKind::Checkpoint(error) => match error.kind() {
-            Checkpoint::Unsupported { .. } | Checkpoint::Limit { .. } | Checkpoint::Io(_) => {
-                Verdict::Unjudged
-            }
+            Checkpoint::Unsupported { .. }
+            | Checkpoint::LimitExceeded { .. }
+            | Checkpoint::Io(_) => Verdict::Unjudged,
             _ => Verdict::Wrong,
         },
         _ => Verdict::Wrong,

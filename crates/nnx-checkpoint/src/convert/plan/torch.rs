@@ -15,7 +15,8 @@ use crate::convert::item::{Item, Items, Transform, is_loose};
 use crate::convert::options::ConvertOptions;
 use crate::convert::origin::{Origin, Origins};
 use crate::convert::target::Target;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
+use crate::globals;
 use crate::pickle::NodeId;
 use crate::torch::{NumberedPickle, PickledObject, TorchBuilder, TorchObject, archive_root};
 use crate::{CheckpointReader, Format, Limits};
@@ -237,7 +238,8 @@ fn dict(
 /// after the file, as `torch.save` has it, unless another `root` is given.
 ///
 /// # Errors
-/// When a storage is not known, or the graph is nested too deep.
+/// When a storage is not known, the graph is nested too deep, or it names what runs code and the
+/// options do not say that it may.
 pub(in crate::convert) fn file(
     object: &TorchObject,
     expected: Vec<Expected>,
@@ -246,6 +248,11 @@ pub(in crate::convert) fn file(
     root: Option<&str>,
     options: &ConvertOptions,
 ) -> Result<FilePlan> {
+    if !options.allow_dangerous_globals
+        && let Some((module, name)) = globals::first_dangerous(object.graph())
+    {
+        return Err(Error::new(ErrorKind::DangerousTarget { module, name }));
+    }
     let NumberedPickle { program, storages } = numbered(object, &options.limits)?;
     let mut pieces = Vec::new();
     for (key, index) in storages.into_iter().enumerate() {

@@ -30,7 +30,7 @@ pub(super) enum Chosen {
 
 impl Chosen {
     pub(super) fn of(run: &NNRun, folder: &str, root: &Path) -> Option<Self> {
-        match RunSummary::of(run, folder, root) {
+        match RunSummary::new(run, folder, root) {
             Ok(summary) => summary.best.map(|best| Self::Read {
                 best: BestPart::of(&best),
                 text: format!("{} at epoch {}", best_text(&best), number(best.epoch)),
