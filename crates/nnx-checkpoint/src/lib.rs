@@ -65,9 +65,11 @@ pub mod pickle;
 mod reader;
 pub mod safetensors;
 mod save;
+mod shards;
 mod sniff;
 mod source;
 mod state_dict;
+mod target_format;
 mod tensor;
 pub mod torch;
 mod weights_name;
@@ -80,9 +82,7 @@ mod readme {}
 pub use cast::{Caster, cast};
 #[cfg(feature = "nnx")]
 pub use checkpoint::{CheckpointFormat, NNCheckpoint};
-pub use convert::{
-    Conversion, ConvertOptions, Progress, TargetFormat, Tied, convert, convert_with,
-};
+pub use convert::{Conversion, ConvertOptions, Progress, Tied, convert, convert_with};
 pub use dtype::Dtype;
 pub use error::{Error, ErrorKind, Result};
 pub use globals::{GlobalUse, Standing, soundly_called};
@@ -97,6 +97,7 @@ pub use save::save_atomic;
 pub use sniff::{Format, SNIFF_BYTES, compression, sniff};
 pub use source::Source;
 pub use state_dict::{Mapping, Modules, StateDict, StateValue};
+pub use target_format::TargetFormat;
 #[cfg(feature = "safetensors")]
 pub use tensor::SafeTensorsView;
 pub use tensor::{Quantizer, Storage, Tensor, TensorClass, contiguous_strides};
