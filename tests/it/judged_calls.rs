@@ -118,7 +118,7 @@ fn what_is_named_within_a_call_refuses_a_file_by_default() {
     ] {
         let error = CheckpointReader::open(dir().join(name)).expect_err(name);
         assert!(
-            matches!(error.kind(), ErrorKind::ForbiddenGlobal { .. }),
+            matches!(error.kind(), ErrorKind::UnsafeGlobal { .. }),
             "{name}: {error}"
         );
     }

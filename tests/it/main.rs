@@ -31,6 +31,7 @@ mod params;
 mod reader;
 mod run;
 mod sniff;
+mod storage_numbers;
 mod tensors;
 mod torch_bytes;
 mod torch_corpus;

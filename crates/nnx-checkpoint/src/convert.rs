@@ -97,7 +97,8 @@ pub fn convert_with(
     let in_source = |error: Error| error.in_path(source.as_ref());
     let mut origins = Origins::of(&reader).map_err(in_source)?;
     let in_target = |error: Error| error.in_path(target.as_ref());
-    let target = Target::of(target.as_ref(), options).map_err(in_target)?;
+    let opened = CheckpointReader::file_of(source.as_ref())?;
+    let target = Target::of(target.as_ref(), &opened, options).map_err(in_target)?;
     let plan = plan::plan(&reader, &mut origins, &target, options).map_err(in_source)?;
     if !options.allow_empty {
         plan.check_elements(&reader).map_err(in_source)?;

@@ -322,7 +322,7 @@ fn s06_too_many_tensors_are_refused_before_a_byte_is_written() {
     assert!(
         matches!(
             error.kind(),
-            ErrorKind::Limit {
+            ErrorKind::LimitExceeded {
                 limit: "max_header_bytes",
                 ..
             }

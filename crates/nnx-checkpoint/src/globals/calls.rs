@@ -163,15 +163,13 @@ fn judge_getattr(graph: &Graph, args: &[NodeId]) -> Use {
     match graph.node(object) {
         Node::Global { module, name } => {
             let path = format!("{name}.{attribute}");
-            let is_plain_of_known = || {
-                !attribute.starts_with('_')
-                    && Standing::of(module, name) == Standing::Known
-                    && filling::is_class(module, name)
-            };
-            let gives_zones = (&**module, &**name) == ZONE && attribute == ZONE_BY_NAME;
+            let is_zone = (&**module, &**name) == ZONE && attribute == ZONE_BY_NAME;
+            let is_member = !attribute.starts_with('_')
+                && Standing::of(module, name) == Standing::Known
+                && filling::is_class(module, name);
             if is_internal || dangerous::is_dangerous(module, &path) {
                 Use::Hostile
-            } else if args.len() == 2 && (gives_zones || is_plain_of_known()) {
+            } else if args.len() == 2 && (is_zone || is_member) {
                 Use::Sound
             } else {
                 Use::Indirect

@@ -21,6 +21,7 @@ use std::sync::Arc;
 use super::describe::describe;
 use super::entry::{OtherEntry, Place, TensorEntry, byte_len};
 use super::number;
+use super::part::Part;
 use super::survey::{Survey, TensorNode, Wrapper};
 use super::view::{self, Child, Role};
 use crate::error::{Error, ErrorKind, Result, one_line, shown_path};
@@ -52,6 +53,7 @@ pub(super) struct Listing {
 /// [`Limits::max_shared_name_bytes`] is reached.
 pub(super) fn list(
     object: &TorchObject,
+    part: &Arc<Part>,
     constants: Option<NodeId>,
     has_arrays: bool,
     limits: &Limits,
@@ -61,6 +63,7 @@ pub(super) fn list(
     let survey = Survey::of(object, &roots, has_arrays, limits)?;
     let mut walk = Walk {
         object,
+        part,
         limits,
         survey: &survey,
         path: String::new(),
@@ -90,6 +93,7 @@ pub(super) fn list(
 
 struct Walk<'a> {
     object: &'a TorchObject,
+    part: &'a Arc<Part>,
     limits: &'a Limits,
     survey: &'a Survey,
     /// The name of where the walk is.
@@ -234,7 +238,7 @@ impl<'a> Walk<'a> {
             layout: info.layout.name(),
             is_array: false,
             place: Place {
-                part: 0,
+                part: Arc::clone(self.part),
                 node: Some(node),
                 kept: None,
             },
@@ -256,7 +260,7 @@ impl<'a> Walk<'a> {
             layout: "strided",
             is_array: true,
             place: Place {
-                part: 0,
+                part: Arc::clone(self.part),
                 node: Some(node),
                 kept: None,
             },
@@ -288,7 +292,7 @@ impl<'a> Walk<'a> {
             layout: "strided",
             is_array: false,
             place: Place {
-                part: 0,
+                part: Arc::clone(self.part),
                 node: Some(node),
                 kept: None,
             },

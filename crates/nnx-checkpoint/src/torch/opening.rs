@@ -86,7 +86,7 @@ impl Opening {
             && let Some(NamedGlobal { global, .. }) = named.iter().find(|named| named.is_refused)
         {
             return Err(placed(
-                Error::new(ErrorKind::ForbiddenGlobal {
+                Error::new(ErrorKind::UnsafeGlobal {
                     module: global.module.clone(),
                     name: global.name.clone(),
                 }),

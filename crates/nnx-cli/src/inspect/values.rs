@@ -3,7 +3,7 @@
 use nnx::checkpoint::PickledValue;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use crate::python;
+use crate::json;
 
 /// The member that says which class of Python a value has, where JSON has no value of that kind.
 const CLASS: &str = "python";
@@ -27,7 +27,7 @@ impl Serialize for Json<'_> {
             PickledValue::None => serializer.serialize_none(),
             PickledValue::Bool(flag) => serializer.serialize_bool(*flag),
             PickledValue::Int(int) => serializer.serialize_i128(*int),
-            PickledValue::Float(number) => python::float(*number, serializer),
+            PickledValue::Float(number) => json::float(*number, serializer),
             PickledValue::Text { text, characters } if text.chars().count() == *characters => {
                 serializer.serialize_str(text)
             }
@@ -178,7 +178,7 @@ fn write(out: &mut String, value: &PickledValue) {
                 _ => ("[", "]"),
             };
             out.push_str(open);
-            separated(out, items, |out, item| write(out, item));
+            separated(out, items, write);
             left_out(out, items.len(), *count, "items");
             out.push_str(close);
         }
@@ -198,7 +198,7 @@ fn write(out: &mut String, value: &PickledValue) {
         }
         PickledValue::Call { callable, args } => {
             out.push_str(&format!("{}(", last(callable)));
-            separated(out, args, |out, item| write(out, item));
+            separated(out, args, write);
             out.push(')');
         }
         PickledValue::Object {

@@ -54,7 +54,7 @@ impl Scanner {
                 }
                 Err(error) => {
                     let first = count == 0 && !sound_otherwise;
-                    let is_limit = matches!(error.kind(), ErrorKind::Limit { .. });
+                    let is_limit = matches!(error.kind(), ErrorKind::LimitExceeded { .. });
                     let broke_off = (first && begins(rest, &graph, place))
                         || (is_limit && (first || graph.len() >= MIN_OBJECTS));
                     if broke_off || is_meant(&graph) {
