@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use bytes::Bytes;
-use nnx_checkpoint::{CheckpointReader, Format, OpenOptions, Standing, Tensor};
+use nnx_checkpoint::{CheckpointReader, Format, OpenOptions, SafetyLevel, Tensor};
 
 use crate::body::{ENOUGH_BYTES, limits};
 use crate::wrap;
@@ -31,12 +31,12 @@ fn judge(bytes: &Bytes) {
     let any = CheckpointReader::from_bytes(bytes.clone(), &options);
     let dangerous = |checkpoint: &CheckpointReader| {
         let mut globals = checkpoint.globals().iter();
-        globals.any(|global| global.standing == Standing::Dangerous)
+        globals.any(|global| global.level == SafetyLevel::Dangerous)
     };
     // What these two are given decides whether a file is refused.
     let dangerous_by_name = |checkpoint: &CheckpointReader| {
         checkpoint.globals().iter().any(|global| {
-            global.standing == Standing::Dangerous
+            global.level == SafetyLevel::Dangerous
                 && !matches!(
                     (global.module.as_str(), global.name.as_str()),
                     ("builtins" | "__builtin__", "getattr") | ("functools", "partial")
