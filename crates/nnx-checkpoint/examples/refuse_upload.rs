@@ -1,10 +1,10 @@
 //! Refuses an upload that is not safe to unpickle.
 //!
 //! ```console
-//! $ cargo run -p nnx-checkpoint --example refuse_upload -- upload.pt
+//! $ cargo run -p nnx-checkpoint --example refuse_upload -- tests/fixtures/nnx-0.4.1/checkpoints/ff_relu.pt
 //! ```
 
-#![allow(clippy::print_stdout, reason = "an example says what it does")]
+#![expect(clippy::print_stdout, reason = "an example prints")]
 
 use nnx_checkpoint::scan::{self, Verdict};
 

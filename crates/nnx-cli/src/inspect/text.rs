@@ -119,7 +119,7 @@ fn others(contents: &Contents, page: &Page) -> String {
 
 /// Each class once, though several pickles of a file, or several files, may name it.
 fn globals(contents: &Contents, page: &Page) -> String {
-    let mut table = Table::new(&[("Name", Side::Left), ("SafetyLevel", Side::Left)]);
+    let mut table = Table::new(&[("Name", Side::Left), ("Standing", Side::Left)]);
     let mut seen = HashSet::new();
     for global in &contents.globals {
         let name = format!("{}.{}", global.module, global.name);
