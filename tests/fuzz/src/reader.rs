@@ -46,7 +46,7 @@ fn judge(bytes: &Bytes) {
     match (careful, any) {
         (Ok(careful), Ok(any)) => {
             assert!(!dangerous_by_name(&careful), "a dangerous file was opened");
-            assert_eq!(careful.tensors(), any.tensors());
+            assert_eq!(listed(&careful), listed(&any));
             assert_eq!(careful.others(), any.others());
             contents(&careful);
         }
@@ -63,6 +63,23 @@ fn judge(bytes: &Bytes) {
             );
         }
     }
+}
+
+/// What is listed of each tensor; two readers have their tensors from two files.
+fn listed(checkpoint: &CheckpointReader) -> Vec<String> {
+    let tensors = checkpoint.tensors().iter();
+    let listed = tensors.map(|entry| {
+        format!(
+            "{:?} {} {:?} {} {:?} {}",
+            entry.name(),
+            entry.dtype(),
+            entry.shape(),
+            entry.byte_len(),
+            entry.storage(),
+            entry.layout_name()
+        )
+    });
+    listed.collect()
 }
 
 fn contents(checkpoint: &CheckpointReader) {
