@@ -67,7 +67,6 @@ const KNOWN_CIRCLES: &[(&str, &[&str])] = &[
         &["cache", "folder", "folder_writer", "hub", "options"],
     ),
     ("nnx-hub", &["hub/commit", "hub/upload"]),
-    ("nnx-net", &["dropout", "linear", "net"]),
     ("nnx-params", &["error", "python_text"]),
     (
         "nnx-params",
@@ -75,9 +74,6 @@ const KNOWN_CIRCLES: &[(&str, &[&str])] = &[
     ),
     ("nnx-params", &["state", "value"]),
     ("nnx-params", &["yaml/analysis", "yaml/scalar"]),
-    ("nnx-run", &["best", "journal", "run"]),
-    ("nnx-run", &["journal/history", "journal/lineage"]),
-    ("nnx-run", &["journal/reader", "journal/records"]),
 ];
 
 pub(crate) fn run(arguments: Arguments) -> Result<()> {
