@@ -1,23 +1,23 @@
-//! What keeps weights from fitting a model.
+//! The differences between weights and a model.
 
 use std::fmt;
 
-/// Everything that keeps weights from fitting a model, found in one go.
+/// All differences between weights and a model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Mismatch {
-    /// Names that the model has and the weights lack.
+pub struct StateDictMismatch {
+    /// Names that only the model has.
     pub missing: Vec<String>,
-    /// Names that the weights have and the model lacks.
+    /// Names that only the weights have.
     pub unexpected: Vec<String>,
-    /// Names whose shapes differ.
-    pub misshaped: Vec<Misshaped>,
+    /// Tensors whose shapes differ.
+    pub shape_mismatches: Vec<ShapeMismatch>,
 }
 
-/// A tensor of another shape than the model wants.
+/// A tensor whose shape differs from the model's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Misshaped {
+pub struct ShapeMismatch {
     /// The tensor.
     pub name: String,
     /// The shape in the model.
@@ -26,14 +26,14 @@ pub struct Misshaped {
     pub found: Vec<usize>,
 }
 
-impl Mismatch {
-    /// Whether the weights fit after all.
+impl StateDictMismatch {
+    /// Whether there are no differences.
     pub fn is_empty(&self) -> bool {
-        self.missing.is_empty() && self.unexpected.is_empty() && self.misshaped.is_empty()
+        self.missing.is_empty() && self.unexpected.is_empty() && self.shape_mismatches.is_empty()
     }
 }
 
-impl fmt::Display for Mismatch {
+impl fmt::Display for StateDictMismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the weights do not fit the model: ")?;
         let mut separator = "";
@@ -43,7 +43,7 @@ impl fmt::Display for Mismatch {
                 separator = "; ";
             }
         }
-        for tensor in &self.misshaped {
+        for tensor in &self.shape_mismatches {
             write!(
                 f,
                 "{separator}`{}` should have shape `{:?}`, has `{:?}`",
