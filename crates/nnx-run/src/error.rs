@@ -107,7 +107,7 @@ pub enum ErrorKind {
     },
     /// A configuration is not valid.
     #[error(transparent)]
-    Params(nnx_params::Error),
+    InvalidConfiguration(nnx_params::Error),
     /// A checkpoint file cannot be read or written.
     #[error(transparent)]
     Checkpoint(nnx_checkpoint::Error),
@@ -131,7 +131,7 @@ impl ErrorKind {
             Self::JournalElsewhere { .. } => "journal_elsewhere",
             Self::Migration { .. } => "migration",
             Self::TrainingState { .. } => "training_state",
-            Self::Params(_) => "invalid_configuration",
+            Self::InvalidConfiguration(_) => "invalid_configuration",
             Self::Checkpoint(error) => error.kind().name(),
             Self::Io(_) => "io",
         }
@@ -142,6 +142,11 @@ impl Error {
     /// The cause.
     pub fn kind(&self) -> &ErrorKind {
         &self.0.kind
+    }
+
+    /// The name of the cause: [`ErrorKind::name`].
+    pub fn name(&self) -> &'static str {
+        self.kind().name()
     }
 
     /// The cause, owned.
@@ -228,7 +233,7 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.0.kind {
-            ErrorKind::Params(error) => Some(error),
+            ErrorKind::InvalidConfiguration(error) => Some(error),
             ErrorKind::Checkpoint(error) => Some(error),
             ErrorKind::Io(error) => Some(error),
             _ => None,
@@ -246,7 +251,7 @@ impl From<io::Error> for Error {
 impl From<nnx_params::Error> for Error {
     #[cold]
     fn from(error: nnx_params::Error) -> Self {
-        Self::new(ErrorKind::Params(error))
+        Self::new(ErrorKind::InvalidConfiguration(error))
     }
 }
 

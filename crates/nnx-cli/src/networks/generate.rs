@@ -12,7 +12,7 @@ use crate::arguments::networks::Generate;
 use crate::escape::escaped;
 use crate::failure::Failure;
 use crate::json;
-use crate::outcome::{FAILED, Outcome};
+use crate::outcome::{EXIT_ERROR, Outcome};
 
 #[derive(Debug, Serialize)]
 struct Object<'a> {
@@ -48,7 +48,7 @@ pub(super) fn run(arguments: &Generate) -> Result<Outcome, Failure> {
         Ok(_) => Ok(Outcome::success("\n".to_owned())),
         Err(error) if printed.0.is_empty() => Err(error.into()),
         Err(error) => {
-            let outcome = Outcome::new("\n".to_owned(), FAILED);
+            let outcome = Outcome::new("\n".to_owned(), EXIT_ERROR);
             Ok(outcome.with_error(&Failure::from(error).message()))
         }
     }

@@ -6,9 +6,10 @@ use nnx::params::MonitorMode;
 use nnx::run::{EpochMetrics, NNRun, RunSummary};
 use serde::Serialize;
 
-use super::tables::{at_epochs, last_values};
+use super::cells::{at_epochs, last_values};
 use crate::failure::Failure;
-use crate::runs::metrics::{JsonFloat, last, number};
+use crate::json::JsonFloat;
+use crate::runs::metrics::{last, number};
 use crate::runs::monitor::{BestPart, best_text};
 use crate::table::Table;
 

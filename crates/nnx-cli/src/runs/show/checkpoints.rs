@@ -5,7 +5,8 @@ use serde::Serialize;
 
 use crate::escape::escaped;
 use crate::failure::Failure;
-use crate::runs::metrics::{JsonCount, number};
+use crate::json::JsonCount;
+use crate::runs::metrics::number;
 use crate::runs::monitor::{BestPart, best_text};
 use crate::size;
 use crate::table::{Side, Table};

@@ -6,19 +6,19 @@ use nnx::params::NNEvaluationDataPoint;
 use nnx::run::EpochMetrics;
 use serde::{Serialize, Serializer};
 
-use super::metrics::JsonFloat;
+use crate::json::JsonFloat;
 use crate::size;
 
 /// Columns that a table has for them.
 const MOST_COLUMNS: usize = 6;
 
-/// The further metrics of an epoch by their names, `val.accuracy`: of the training those of the
+/// The extra metrics of an epoch by their names, `val.accuracy`: of the training those of the
 /// whole epoch where they were recorded, else those of its last batch.
 #[derive(Debug, Default)]
-pub(super) struct Further(BTreeMap<String, f64>);
+pub(super) struct ExtraMetrics(BTreeMap<String, f64>);
 
-impl Further {
-    pub(super) fn of(epoch: &EpochMetrics) -> Self {
+impl ExtraMetrics {
+    pub(super) fn from_epoch(epoch: &EpochMetrics) -> Self {
         let mut metrics = BTreeMap::new();
         let records = [
             ("train", epoch.train_edp.as_ref()),
@@ -37,7 +37,7 @@ impl Further {
     }
 }
 
-/// The further metrics of a record.
+/// The extra metrics of a record.
 fn named(split: &str, record: &NNEvaluationDataPoint) -> Vec<(String, f64)> {
     let declared = record.metrics().iter();
     let declared = declared.map(|(name, value)| (format!("{split}.{name}"), value.as_f64()));
@@ -52,23 +52,23 @@ fn named(split: &str, record: &NNEvaluationDataPoint) -> Vec<(String, f64)> {
     declared.chain(added).collect()
 }
 
-impl Serialize for Further {
+impl Serialize for ExtraMetrics {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let floats = self.0.iter();
         serializer.collect_map(floats.map(|(name, value)| (name, JsonFloat(Some(*value)))))
     }
 }
 
-/// A run's epochs with their further metrics.
-pub(super) type Epochs<'a> = [(&'a EpochMetrics, &'a Further)];
+/// A run's epochs with their extra metrics.
+pub(super) type Epochs<'a> = [(&'a EpochMetrics, &'a ExtraMetrics)];
 
 /// The names that have a column in a table of one run or two, in order, and how many more there are.
 /// What the column of the monitor shows has no other.
 pub(super) fn columns<'a>(runs: &[(Option<String>, &Epochs<'a>)]) -> (Vec<&'a str>, usize) {
     let mut names = BTreeSet::new();
     for (monitor, epochs) in runs {
-        for (epoch, further) in *epochs {
-            let shown = further.0.iter().filter(|(name, value)| {
+        for (epoch, extra) in *epochs {
+            let shown = extra.0.iter().filter(|(name, value)| {
                 monitor.as_ref() != Some(*name) || epoch.monitor != Some(**value)
             });
             names.extend(shown.map(|(name, _)| name.as_str()));

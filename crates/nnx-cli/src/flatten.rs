@@ -6,11 +6,11 @@ use nnx::params::{Value, python_text};
 /// Python shows it. The nesting is bounded, for the readers bound it.
 pub(crate) fn fields(path: &str, value: &Value) -> Vec<(String, String)> {
     let mut fields = Vec::new();
-    open(path, value, &mut fields);
+    push_fields(path, value, &mut fields);
     fields
 }
 
-fn open(path: &str, value: &Value, fields: &mut Vec<(String, String)>) {
+fn push_fields(path: &str, value: &Value, fields: &mut Vec<(String, String)>) {
     match value {
         Value::Map(state) if !state.is_empty() => {
             for (key, value) in state.iter() {
@@ -18,7 +18,7 @@ fn open(path: &str, value: &Value, fields: &mut Vec<(String, String)>) {
                     "" => key.to_owned(),
                     path => format!("{path}.{key}"),
                 };
-                open(&path, value, fields);
+                push_fields(&path, value, fields);
             }
         }
         value => fields.push((path.to_owned(), python_text::repr(value))),
