@@ -57,10 +57,7 @@ fn a_hidden_layer_needs_an_activation() {
         .activation(None)
         .dropout_prob(0.0);
     let error = NNModel::new(params.build().unwrap().into(), feed_fwd(), 0).unwrap_err();
-    assert!(
-        matches!(error.kind(), ErrorKind::Params(_)),
-        "{error:?}"
-    );
+    assert!(matches!(error.kind(), ErrorKind::Params(_)), "{error:?}");
 }
 
 #[test]
