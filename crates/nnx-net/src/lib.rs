@@ -7,7 +7,6 @@ mod dropout;
 mod error;
 #[cfg(feature = "generate")]
 mod generate;
-mod glob;
 mod init;
 mod linear;
 mod loss;

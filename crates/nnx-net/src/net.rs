@@ -21,10 +21,7 @@ mod vit;
 use std::fmt::Debug;
 
 use candle_core::Tensor;
-use nnx_params::{
-    NNConvParams, NNMoEParams, NNParams, NNTransformerParams, NNViTParams, NetDescriptor,
-    NetParams, Nets,
-};
+use nnx_params::{NetDescriptor, NetParams, Nets};
 
 use crate::error::{Error, Result};
 use crate::parameters::{Builder, Parameters};
@@ -92,7 +89,7 @@ pub trait Net: Debug + Send + Sync {
 /// When kind and parameters do not belong together, the kind is not one of this version, or a
 /// parameter cannot be made.
 pub(crate) fn build(kind: Nets, params: &NetParams, builder: Builder<'_>) -> Result<Box<dyn Net>> {
-    let (expected, found) = (params_class(kind), params.class());
+    let (expected, found) = (kind.params_class(), params.class());
     if found != expected {
         return Err(Error::configuration(format!(
             "net `{kind}` needs `{expected}`, got `{found}`"
@@ -138,16 +135,5 @@ pub(crate) fn kind(descriptor: Option<&NetDescriptor>) -> Result<Nets> {
         None => Err(Error::configuration(
             "the model parameters name no net, one of `Nets` is needed",
         )),
-    }
-}
-
-/// The class that configures a net, by its Python name.
-fn params_class(kind: Nets) -> &'static str {
-    match kind {
-        Nets::Conv => NNConvParams::CLASS,
-        Nets::FeedFwdMoe => NNMoEParams::CLASS,
-        Nets::Transformer => NNTransformerParams::CLASS,
-        Nets::Vit => NNViTParams::CLASS,
-        _ => NNParams::CLASS,
     }
 }

@@ -1,12 +1,12 @@
 //! The pickle form: from a checkpoint to the object graph that Python would hold.
+//!
+//! What an instance of a class holds, and how, is its [`PickledInstance`].
 
-mod data_points;
-mod params;
 mod state_dict;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-use nnx_params::{Activations, NNCheckpointTransform, Number};
+use nnx_params::{Number, PickleForm, PickledInstance, PickledValue, PythonClass};
 
 use super::{NNCheckpoint, classes, plain};
 use crate::error::{Error, Result};
@@ -76,15 +76,16 @@ impl Encoder<'_> {
     fn checkpoint(&mut self) -> Result<NodeId> {
         let checkpoint = self.checkpoint;
         let net_params = match &checkpoint.net_params {
-            Some(params) => self.net_params(params)?,
+            Some(params) => self.instance(&params.pickled(), "net_params")?,
             None => self.builder.none(),
         };
         let net_state = self.state_dict(&checkpoint.net_state)?;
-        let model_params = self.model_params(&checkpoint.model_params)?;
-        let idp = self.idp(&checkpoint.idp)?;
+        let model_params = self.instance(&checkpoint.model_params.pickled(), "model_params")?;
+        let idp = self.instance(&checkpoint.idp.pickled(), "idp")?;
         let mut transforms = Vec::new();
         for (index, transform) in checkpoint.transforms.iter().enumerate() {
-            transforms.push(self.transform(transform, index)?);
+            let place = format!("transforms[{index}]");
+            transforms.push(self.instance(&transform.pickled(), &place)?);
         }
         let transforms = self.builder.tuple(transforms);
         let id = match &checkpoint.training_state_id {
@@ -104,7 +105,7 @@ impl Encoder<'_> {
             id,
             present,
         ];
-        self.slotted(classes::CHECKPOINT, "NNCheckpoint", values, "checkpoint")
+        self.slotted(classes::MODULE, classes::CLASS, values, "checkpoint")
     }
 
     /// An instance of a slotted dataclass, with what a newer version had stored at that place.
@@ -123,23 +124,83 @@ impl Encoder<'_> {
         Ok(self.builder.instance(module, class, values))
     }
 
-    fn transform(&mut self, transform: &NNCheckpointTransform, index: usize) -> Result<NodeId> {
-        let values = vec![
-            self.builder.interned(transform.name()),
-            self.number(transform.version()),
-            plain::dict(&mut self.builder, transform.options()),
-        ];
-        let place = format!("transforms[{index}]");
-        self.slotted(
-            classes::CHECKPOINT,
-            NNCheckpointTransform::CLASS,
-            values,
-            &place,
-        )
+    fn instance(&mut self, instance: &PickledInstance, place: &str) -> Result<NodeId> {
+        let PickledInstance { table, values } = instance;
+        let mut nodes = Vec::with_capacity(values.len());
+        for (field, value) in table.fields.iter().zip(values) {
+            nodes.push(self.value(value, &format!("{place}.{field}"))?);
+        }
+        Ok(match table.form {
+            PickleForm::Slots => self.slotted(table.module, table.class, nodes, place)?,
+            PickleForm::Attributes => {
+                let keys = table
+                    .fields
+                    .iter()
+                    .map(|field| self.builder.interned(field));
+                let attributes = keys.collect::<Vec<_>>().into_iter().zip(nodes).collect();
+                let attributes = self.builder.dict(attributes);
+                self.builder.instance(table.module, table.class, attributes)
+            }
+            PickleForm::Call(function) => {
+                let callable = self.builder.global(table.module, function);
+                self.builder.reduce(callable, nodes)
+            }
+        })
     }
 
-    fn activation(&mut self, activation: Activations) -> NodeId {
-        self.member(Activations::MODULE, Activations::CLASS, activation.value())
+    fn value(&mut self, value: &PickledValue, place: &str) -> Result<NodeId> {
+        Ok(match value {
+            PickledValue::Plain(value) => plain::node(&mut self.builder, value),
+            PickledValue::Text(text) => self.builder.text(text),
+            PickledValue::Member {
+                module,
+                class,
+                value,
+            } => self.member(module, class, value),
+            PickledValue::ImmutableList(items) => {
+                let items = self.values(items, place)?;
+                let list = self.builder.list(items);
+                let (module, class) = classes::IMMUTABLE_LIST;
+                let callable = self.builder.global(module, class);
+                self.builder.reduce(callable, vec![list])
+            }
+            PickledValue::Tuple(items) => {
+                let items = self.values(items, place)?;
+                self.builder.tuple(items)
+            }
+            PickledValue::FrozenMetrics(metrics) => self.frozen_metrics(metrics),
+            PickledValue::Instance(instance) => self.instance(instance, place)?,
+        })
+    }
+
+    fn values(&mut self, values: &[PickledValue], place: &str) -> Result<Vec<NodeId>> {
+        values
+            .iter()
+            .map(|value| self.value(value, place))
+            .collect()
+    }
+
+    /// A `_FrozenMetrics`: its slots state holds the pairs twice, as a tuple and as a dict.
+    fn frozen_metrics(&mut self, metrics: &BTreeMap<String, Number>) -> NodeId {
+        let mut items = Vec::new();
+        let mut values = Vec::new();
+        for (name, &number) in metrics {
+            let name = self.builder.interned(name);
+            let pair = vec![name, plain::node(&mut self.builder, &number.into())];
+            items.push(self.builder.tuple(pair));
+            values.push((name, plain::node(&mut self.builder, &number.into())));
+        }
+        let items = self.builder.tuple(items);
+        let values = self.builder.dict(values);
+        let slots = vec![
+            (self.builder.interned("_items"), items),
+            (self.builder.interned("_values"), values),
+        ];
+        let slots = self.builder.dict(slots);
+        let state = vec![self.builder.none(), slots];
+        let state = self.builder.tuple(state);
+        let (module, class) = classes::FROZEN_METRICS;
+        self.builder.instance(module, class, state)
     }
 
     /// A member of an enum: the class called with the member's value.
@@ -152,32 +213,5 @@ impl Encoder<'_> {
         let member = self.builder.reduce(callable, vec![text]);
         self.members.insert((class, value), member);
         member
-    }
-
-    fn immutable_list(&mut self, items: Vec<NodeId>) -> NodeId {
-        let callable = self.builder.global(classes::NN_PARAMS, "_ImmutableList");
-        let list = self.builder.list(items);
-        self.builder.reduce(callable, vec![list])
-    }
-
-    fn counts(&mut self, counts: &[usize]) -> NodeId {
-        let counts = counts.iter().map(|&count| self.count(count)).collect();
-        self.immutable_list(counts)
-    }
-
-    fn count(&mut self, count: usize) -> NodeId {
-        self.builder
-            .big_int(i128::try_from(count).unwrap_or(i128::MAX))
-    }
-
-    fn number(&mut self, number: Number) -> NodeId {
-        plain::node(&mut self.builder, &number.into())
-    }
-
-    fn optional_number(&mut self, number: Option<Number>) -> NodeId {
-        match number {
-            Some(number) => self.number(number),
-            None => self.builder.none(),
-        }
     }
 }

@@ -1,9 +1,7 @@
 //! The slot lists that NNx's frozen dataclasses pickle to.
 
 use indexmap::IndexMap;
-use nnx_params::State;
 
-use super::plain::Plain;
 use crate::error::{Error, Result};
 use crate::pickle::{Call, Graph, NodeId};
 use crate::torch::PickledObject;
@@ -100,16 +98,9 @@ impl<'a> Slots<'a> {
         self.get(field).filter(|&id| !self.graph.is_none(id))
     }
 
-    /// The fields by name, all of them plain data.
-    ///
-    /// # Errors
-    /// When a value is not plain data.
-    pub(super) fn state(&self, plain: &mut Plain<'_>) -> Result<State> {
-        let mut state = State::new();
-        for (&field, &value) in self.fields.iter().zip(self.values) {
-            state.insert(field, plain.value(value)?);
-        }
-        Ok(state)
+    /// The fields with their values, as far as the list goes.
+    pub(super) fn fields(&self) -> impl Iterator<Item = (&'static str, NodeId)> + use<'a> {
+        self.fields.iter().copied().zip(self.values.iter().copied())
     }
 
     /// Values behind the last field that this version knows.

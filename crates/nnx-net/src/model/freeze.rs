@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 
 use candle_core::Var;
+use nnx_params::python_text::fnmatchcase;
 
 use super::NNModel;
 use crate::error::{Error, Result};
-use crate::glob;
 use crate::parameters::Parameters;
 
 /// The names of the parameters that are not trained; a tied one counts under its first name.
@@ -77,7 +77,7 @@ impl NNModel {
                 "`{call}` needs at least one pattern; `*` matches every parameter"
             )));
         }
-        let is_meant = |name: &&str| patterns.iter().any(|pattern| glob::matches(pattern, name));
+        let is_meant = |name: &&str| patterns.iter().any(|pattern| fnmatchcase(name, pattern));
         let names = self.net.parameters().distinct().map(|(name, _)| name);
         Ok(names.filter(is_meant).map(str::to_owned).collect())
     }
