@@ -59,11 +59,14 @@ pub mod pickle;
 mod reader;
 pub mod safetensors;
 mod save;
+mod setters;
 mod sniff;
 mod source;
 mod state_dict;
+mod state_dict_mismatch;
 mod tensor;
 pub mod torch;
+mod unique_keys;
 pub mod zip;
 
 #[cfg(doctest)]
@@ -87,4 +90,5 @@ pub use save::save_atomic;
 pub use sniff::{Format, SNIFF_BYTES, compression, sniff};
 pub use source::Source;
 pub use state_dict::{Mapping, Modules, StateDict, StateValue};
+pub use state_dict_mismatch::{ShapeMismatch, StateDictMismatch};
 pub use tensor::{Quantizer, Storage, Tensor, TensorClass, contiguous_strides};

@@ -4,9 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub use self::mismatch::{Mismatch, Misshaped};
-
-mod mismatch;
+use nnx_checkpoint::StateDictMismatch;
 
 /// The result of every fallible call in this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -46,8 +44,8 @@ pub enum ErrorKind {
     #[error(transparent)]
     Weights(#[from] nnx_checkpoint::Error),
     /// The weights are not those of the model.
-    #[error("{0}")]
-    Mismatch(Mismatch),
+    #[error("the weights do not fit the model: {0}")]
+    Mismatch(StateDictMismatch),
     /// The model's own code refused.
     #[error("{0}")]
     Model(BoxError),

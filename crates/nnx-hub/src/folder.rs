@@ -3,13 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use nnx_checkpoint::{CheckpointReader, StateDict, index_or_file};
+use nnx_checkpoint::{
+    CheckpointReader, ShapeMismatch, StateDict, StateDictMismatch, index_or_file,
+};
 use nnx_params::{State, python_text};
 use serde::de::DeserializeOwned;
 
 #[cfg(feature = "candle")]
 use crate::error::BoxError;
-use crate::error::{Error, ErrorKind, Mismatch, Misshaped, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::options::LoadOptions;
 use crate::safe_path;
 use crate::weights::{INDEX, WEIGHT_FILES, WEIGHTS};
@@ -205,16 +207,16 @@ impl Folder {
         options: &LoadOptions,
     ) -> Result<StateDict> {
         let found = self.state_dict()?;
-        let mut mismatch = Mismatch::default();
+        let mut mismatch = StateDictMismatch::default();
         let mut state = StateDict::new();
         for (name, shape) in expected {
             match found.tensor(name) {
                 None => mismatch.missing.push((*name).to_owned()),
-                Some(tensor) if tensor.shape() != *shape => mismatch.misshaped.push(Misshaped {
-                    name: (*name).to_owned(),
-                    expected: shape.to_vec(),
-                    found: tensor.shape().to_vec(),
-                }),
+                Some(tensor) if tensor.shape() != *shape => {
+                    mismatch
+                        .misshaped
+                        .push(ShapeMismatch::new(*name, shape, tensor.shape()));
+                }
                 Some(tensor) => state.insert(*name, tensor.clone()),
             }
         }
@@ -226,7 +228,9 @@ impl Folder {
             return Err(Error::from(ErrorKind::Mismatch(mismatch)));
         }
         if !mismatch.is_empty() {
-            options.note(&format!("loaded in part: {mismatch}"));
+            options.note(&format!(
+                "loaded in part: the weights do not fit the model: {mismatch}"
+            ));
         }
         Ok(state)
     }

@@ -52,12 +52,14 @@ mod weights;
 pub use card::ModelCard;
 pub use config_json::config_json;
 pub use digest::Digest;
-pub use error::{BoxError, Error, ErrorKind, Mismatch, Misshaped, Result};
+pub use error::{BoxError, Error, ErrorKind, Result};
 pub use exchange::Retry;
 pub use folder::Folder;
 pub use folder_writer::{FolderWriter, copy_files};
 pub use hub::{Hub, Identity, RemoteFile, RepoInfo, SnapshotOptions, TreeEntry, Upload};
 pub use mixin::ModelHubMixin;
+/// What keeps weights from fitting a model.
+pub use nnx_checkpoint::{ShapeMismatch, StateDictMismatch};
 pub use options::{LoadOptions, MAX_SHARD_BYTES, PushOptions, SaveOptions};
 pub use patterns::matches as pattern_matches;
 pub use progress::{Direction, Event, Progress};

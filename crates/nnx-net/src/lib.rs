@@ -25,12 +25,14 @@ pub use batch::Batch;
 /// The tensors of this crate's API.
 #[doc(no_inline)]
 pub use candle_core;
-pub use error::{Error, ErrorKind, Result, ShapeMismatch, StateDictMismatch};
+pub use error::{Error, ErrorKind, Result};
 #[cfg(feature = "generate")]
 pub use generate::{Generation, GenerativeNNModel, Tokenizer};
 pub use loss::{IGNORE_INDEX, LossTerms, NllInput, loss_terms};
 pub use model::{Evaluation, NNModel, Summary, SummaryLayer};
 pub use net::{Inputs, KeyValueCache, Mode, Net, Trace};
+/// What keeps a state dict from fitting a net.
+pub use nnx_checkpoint::{ShapeMismatch, StateDictMismatch};
 pub use parameters::Parameters;
 pub use predict::Prediction;
 pub use probability::{PredictionResult, ProbabilitySpec};

@@ -10,14 +10,14 @@ use std::sync::{Mutex, PoisonError};
 use candle_core::{Device, Tensor};
 pub use evaluate::Evaluation;
 use freeze::Frozen;
-use nnx_checkpoint::{Modules, NNCheckpoint, StateDict, StateValue};
+use nnx_checkpoint::{Modules, NNCheckpoint, StateDict, StateDictMismatch, StateValue};
 use nnx_params::{
     Devices, NNCheckpointTransform, NNIterationDataPoint, NNModelParams, NetParams, TaskKind,
 };
 pub use summary::{Summary, SummaryLayer};
 
 use crate::device;
-use crate::error::{Error, Result, StateDictMismatch};
+use crate::error::{Error, Result};
 use crate::net::{self, Inputs, KeyValueCache, Mode, Net};
 use crate::parameters::{Builder, Values};
 use crate::precision::Precision;

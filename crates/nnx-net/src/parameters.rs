@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use candle_core::{DType, Device, TensorId, Var};
 use indexmap::IndexMap;
+use nnx_checkpoint::{ShapeMismatch, StateDictMismatch};
 
-use crate::error::{ErrorKind, Result, ShapeMismatch, StateDictMismatch};
+use crate::error::{ErrorKind, Result};
 use crate::init::Init;
 use crate::recipe::{Change, Recipe};
 use crate::rng::Generator;
@@ -281,11 +282,11 @@ fn fitting<'a>(
         None => mismatch.missing.push(name.to_owned()),
         Some(None) => mismatch.not_tensors.push(name.to_owned()),
         Some(Some(tensor)) if tensor.shape() == shape => return Some(tensor),
-        Some(Some(tensor)) => mismatch.misshaped.push(ShapeMismatch {
-            name: name.to_owned(),
-            expected: shape.to_vec(),
-            found: tensor.shape().to_vec(),
-        }),
+        Some(Some(tensor)) => {
+            mismatch
+                .misshaped
+                .push(ShapeMismatch::new(name, shape, tensor.shape()));
+        }
     }
     None
 }

@@ -38,3 +38,8 @@ pub use training::{
     NNTrainerParamsBuilder, OptimParams, ResumeEpochs, ResumeMode, SchedulerClock,
 };
 pub use value::{State, Value};
+
+/// The examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -2,6 +2,8 @@
 //!
 //! What an instance of a class holds, and how, is in the class's [`ClassTable`].
 
+mod state_dict;
+
 use std::sync::Arc;
 
 use indexmap::IndexMap;
@@ -12,11 +14,10 @@ use nnx_params::{
 use super::plain::Plain;
 use super::slots::{Slots, Surplus};
 use super::{NNCheckpoint, allowed, classes};
+use crate::Limits;
 use crate::error::{Error, ErrorKind, Result};
-use crate::pickle::{Call, Graph, Node, NodeId};
-use crate::state_dict::{Mapping, Modules, StateDict, StateValue};
+use crate::pickle::{Call, Graph, NodeId};
 use crate::torch::{PickledObject, TorchObject};
-use crate::{Limits, Tensor};
 
 /// Whether the object is an instance of `NNCheckpoint`, sound or not.
 pub(super) fn is_checkpoint(object: &TorchObject) -> bool {
@@ -72,31 +73,22 @@ impl<'a> Decoder<'a> {
             Some(id) => self.transforms(id)?,
             None => Vec::new(),
         };
-        let training_state_id = match slots.optional("training_state_id") {
-            Some(id) => Some(
-                self.graph
-                    .text(id)
-                    .ok_or_else(|| self.expected("a text as `training_state_id`", id))?
-                    .to_owned(),
-            ),
-            None => None,
-        };
-        let training_state_present = match slots.optional("training_state_present") {
-            Some(id) => Some(
-                self.graph
-                    .bool(id)
-                    .ok_or_else(|| self.expected("a bool as `training_state_present`", id))?,
-            ),
-            None => None,
-        };
+        let id = slots.optional("training_state_id").map(|id| {
+            let text = self.graph.text(id).map(str::to_owned);
+            text.ok_or_else(|| self.expected("a text as `training_state_id`", id))
+        });
+        let present = slots.optional("training_state_present").map(|id| {
+            let present = self.graph.bool(id);
+            present.ok_or_else(|| self.expected("a bool as `training_state_present`", id))
+        });
         Ok(NNCheckpoint {
             net_params,
             net_state,
             model_params,
             idp,
             transforms,
-            training_state_id,
-            training_state_present,
+            training_state_id: id.transpose()?,
+            training_state_present: present.transpose()?,
             extra_metadata: IndexMap::new(),
             surplus: self.surplus,
         })
@@ -193,7 +185,21 @@ impl<'a> Decoder<'a> {
         (module, class, fields): (&str, &'static str, &'static [&'static str]),
         place: &str,
     ) -> Result<Slots<'a>> {
-        let slots = Slots::read(self.graph, id, module, class, fields)?;
+        let graph = self.graph;
+        let values = (Slots::class_of(graph, id) == Some((module, class)))
+            .then(|| graph.sequence(Slots::state_of(graph, id)?))
+            .flatten()
+            .ok_or_else(|| {
+                let count = fields.len();
+                let what = format!("an instance of `{class}` with a list of {count} values");
+                self.expected(&what, id)
+            })?;
+        let slots = Slots {
+            graph,
+            class,
+            fields,
+            values,
+        };
         let surplus = slots.surplus();
         if !surplus.is_empty() {
             let kept = surplus
@@ -228,53 +234,6 @@ impl<'a> Decoder<'a> {
         self.graph
             .text(key)
             .ok_or_else(|| self.expected("a text as key", key))
-    }
-
-    /// An `OrderedDict` or a plain dict of names and tensors.
-    fn state_dict(&self, id: NodeId) -> Result<StateDict> {
-        let graph = self.graph;
-        let (mapping, attributes) = match graph.node(id) {
-            Node::Dict(_) => (Mapping::Dict, None),
-            Node::Object(object) => match object.call {
-                Call::Reduce { callable, args }
-                    if graph.global(callable) == Some(("collections", "OrderedDict"))
-                        && graph.sequence(args).is_some_and(<[_]>::is_empty)
-                        && object.items.is_empty() =>
-                {
-                    (Mapping::OrderedDict, object.state)
-                }
-                _ => return Err(self.expected("a state dict", id)),
-            },
-            _ => return Err(self.expected("a state dict", id)),
-        };
-        let pairs = graph.dict_pairs(id).unwrap_or_default();
-        let mut state = StateDict::new();
-        for &(key, value) in pairs {
-            let name = self.name(key)?;
-            if state.get(name).is_some() {
-                return Err(self.at(
-                    Error::malformed("the state dict has this name twice").in_tensor(name),
-                    key,
-                ));
-            }
-            let tensor: Option<Tensor> = self
-                .object
-                .tensor(value)
-                .map_err(|error| self.at(error.in_tensor(name), value))?;
-            state.insert_value(
-                name,
-                match tensor {
-                    Some(tensor) => StateValue::Tensor(tensor),
-                    None => StateValue::Object(self.kept(value)),
-                },
-            );
-        }
-        let modules = attributes.map_or(Modules::None, |id| Modules::Attributes(self.kept(id)));
-        Ok(state.with_mapping(mapping).with_modules(modules))
-    }
-
-    fn kept(&self, id: NodeId) -> PickledObject {
-        PickledObject::new(Arc::clone(self.object), id)
     }
 
     fn checked<T>(&self, result: Result<T, nnx_params::Error>, id: NodeId) -> Result<T> {

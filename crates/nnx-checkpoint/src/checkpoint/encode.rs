@@ -6,7 +6,7 @@ mod state_dict;
 
 use std::collections::{BTreeMap, HashMap};
 
-use nnx_params::{Number, PickleForm, PickledInstance, PickledValue, PythonClass};
+use nnx_params::{Number, PickleForm, PickledInstance, PickledValue, PythonClass, State, Value};
 
 use super::{NNCheckpoint, classes, plain};
 use crate::error::{Error, Result};
@@ -27,38 +27,31 @@ pub(super) fn object(checkpoint: &NNCheckpoint) -> Result<TorchObject> {
 
 /// A pickle stores fields by position: keys that this version does not know have no place in it.
 fn refuse_unknown_keys(checkpoint: &NNCheckpoint) -> Result<()> {
-    let mut parts = vec![(
-        "idp".to_owned(),
-        checkpoint.idp.state(),
-        checkpoint.idp.full_state(),
-    )];
-    // Without a net there is no state, and nothing that could be unknown.
-    if checkpoint.model_params.net().is_some() {
-        parts.push((
-            "model_params".to_owned(),
-            checkpoint.model_params.state()?,
-            checkpoint.model_params.full_state()?,
-        ));
-    }
-    if let Some(params) = &checkpoint.net_params {
-        parts.push(("net_params".to_owned(), params.state(), params.full_state()));
-    }
-    for (index, transform) in checkpoint.transforms.iter().enumerate() {
-        parts.push((
-            format!("transforms[{index}]"),
-            transform.state(),
-            transform.full_state(),
-        ));
-    }
     if let Some(key) = checkpoint.extra_metadata.keys().next() {
         return Err(Error::unsupported(format!(
             "the metadata key `{key}` has no place in the pickle form; remove it from \
              `extra_metadata`, or write the safetensors form instead"
         )));
     }
-    match parts.iter().find(|(_, known, full)| known != full) {
+    let (idp, model) = (&checkpoint.idp, &checkpoint.model_params);
+    // Without a net there is no state, and nothing that could be unknown.
+    let in_model = model.net().is_some() && model.state()? != model.full_state()?;
+    let net = checkpoint.net_params.as_ref();
+    let in_net = net.is_some_and(|net| net.state() != net.full_state());
+    let parts = [
+        ("idp".to_owned(), idp.state() != idp.full_state()),
+        ("model_params".to_owned(), in_model),
+        ("net_params".to_owned(), in_net),
+    ];
+    let transforms = checkpoint.transforms.iter().enumerate();
+    let transforms = transforms.map(|(index, transform)| {
+        let is_unknown = transform.state() != transform.full_state();
+        (format!("transforms[{index}]"), is_unknown)
+    });
+    let mut parts = parts.into_iter().chain(transforms);
+    match parts.find(|(_, is_unknown)| *is_unknown) {
         None => Ok(()),
-        Some((place, _, _)) => Err(Error::unsupported(format!(
+        Some((place, _)) => Err(Error::unsupported(format!(
             "`{place}` has keys of a newer version of NNx, for which the pickle form has no place; \
              write the safetensors form instead"
         ))),
@@ -182,23 +175,15 @@ impl Encoder<'_> {
 
     /// A `_FrozenMetrics`: its slots state holds the pairs twice, as a tuple and as a dict.
     fn frozen_metrics(&mut self, metrics: &BTreeMap<String, Number>) -> NodeId {
-        let mut items = Vec::new();
-        let mut values = Vec::new();
-        for (name, &number) in metrics {
-            let name = self.builder.interned(name);
-            let pair = vec![name, plain::node(&mut self.builder, &number.into())];
-            items.push(self.builder.tuple(pair));
-            values.push((name, plain::node(&mut self.builder, &number.into())));
-        }
-        let items = self.builder.tuple(items);
-        let values = self.builder.dict(values);
-        let slots = vec![
-            (self.builder.interned("_items"), items),
-            (self.builder.interned("_values"), values),
-        ];
-        let slots = self.builder.dict(slots);
-        let state = vec![self.builder.none(), slots];
-        let state = self.builder.tuple(state);
+        let pairs = metrics.iter();
+        let items =
+            pairs.map(|(name, &number)| Value::Tuple(vec![name.clone().into(), number.into()]));
+        let slots = State::from_iter([
+            ("_items", Value::Tuple(items.collect())),
+            ("_values", Value::Map(metrics.clone().into_iter().collect())),
+        ]);
+        let state = Value::Tuple(vec![Value::None, slots.into()]);
+        let state = plain::node(&mut self.builder, &state);
         let (module, class) = classes::FROZEN_METRICS;
         self.builder.instance(module, class, state)
     }

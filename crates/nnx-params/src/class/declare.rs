@@ -33,7 +33,7 @@
 /// - `pickle order` and `state order`: the fields that come first, where these orders are not that
 ///   of the declaration, which is the order in which Python checks the fields;
 /// - `required`: the lists of keys that a state must have;
-/// - `further keys`: state keys that are no fields;
+/// - `further keys`: state keys that are not fields, or that `amend state` writes;
 /// - `check head`, `check`: functions that check the head, and the whole, beside the arguments;
 /// - `read state`: a function that turns the keys of a state into arguments;
 /// - `amend state`: a function that completes a state;
@@ -159,12 +159,15 @@ macro_rules! class_struct {
             }
 
             fn is_state_key(key: &str) -> bool {
+                let further: &[&str] = &[$($( $further ),*)?];
+                if further.contains(&key) {
+                    return true;
+                }
                 $( if key == $crate::class::field_key!($name $($key)?) {
                     let spec: $crate::class::FieldSpec<$type, _> = $spec;
                     return spec.is_state_key();
                 } )*
-                let further: &[&str] = &[$($( $further ),*)?];
-                further.contains(&key) || <$Head as $crate::class::Head>::is_state_key(key)
+                <$Head as $crate::class::Head>::is_state_key(key)
             }
 
             fn read_state(known: &mut $crate::value::State) -> $crate::error::Result<()> {
@@ -376,7 +379,7 @@ pub(crate) use {
 ///
 /// # Panics
 ///
-/// At compile time, if `first` has a name that is none of the class's.
+/// At compile time, if `first` has a name that is not a field of the class.
 pub(crate) const fn ordered<const N: usize>(
     head: &[&'static str],
     own: &[&'static str],

@@ -34,7 +34,7 @@ macro_rules! text_enum {
                 &[$( Self::$variant, )*]
             }
 
-            /// The text that stands for the member in files.
+            /// The text of the member in files.
             pub fn value(self) -> &'static str {
                 match self {
                     $( Self::$variant => $value, )*

@@ -266,8 +266,8 @@ pub(crate) fn read_texts(class: &'static str, known: &mut State) -> Result<()> {
 
 /// A list of counts > 0.
 ///
-/// What Python can iterate is a list here: a text is its characters, a mapping its keys, none of
-/// which is a count.
+/// What Python can iterate counts as a list: a text is its characters and a mapping its keys,
+/// neither of which is a count.
 pub(crate) fn counts(class: &'static str, field: &str, value: &Value) -> Result<Vec<usize>> {
     let items = match value {
         Value::List(items) | Value::Tuple(items) => items.as_slice(),

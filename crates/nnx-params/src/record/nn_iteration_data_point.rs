@@ -52,7 +52,7 @@ impl NNIterationDataPoint {
 
     /// A record of the learning rate, the indices (all from 0) and the training metrics.
     ///
-    /// Python checks none of these numbers, so that any is accepted and kept as it is.
+    /// Python does not check these numbers, so any is accepted and kept as it is.
     pub fn new(
         lr: impl Into<Number>,
         iter_idx: impl Into<Number>,

@@ -13,7 +13,7 @@ pub fn fnmatchcase(name: &str, pattern: &str) -> bool {
     let pattern: Vec<char> = pattern.chars().collect();
     let name: Vec<char> = name.chars().collect();
     let (mut at, mut in_name) = (0, 0);
-    // Where the last `*` is, and how much of the name it stands for so far. Only the last one is
+    // Where the last `*` is, and how much of the name it matches so far. Only the last one is
     // ever extended, so that many of them cost no more than one.
     let mut star: Option<(usize, usize)> = None;
     while let Some(&character) = name.get(in_name) {
@@ -46,7 +46,7 @@ pub fn fnmatchcase(name: &str, pattern: &str) -> bool {
 }
 
 /// The length of the set that a pattern begins with, if the character is in it. A bracket that
-/// nothing closes stands for itself.
+/// is not closed is an ordinary character.
 fn set(pattern: &[char], character: char) -> Option<usize> {
     let is_negated = pattern.get(1) == Some(&'!');
     let first = 1 + usize::from(is_negated);

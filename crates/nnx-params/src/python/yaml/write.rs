@@ -48,7 +48,7 @@ fn document(state: &State, mut page: Page) -> String {
     page.into_text()
 }
 
-/// A block mapping, whose first line begins where the page stands.
+/// A block mapping, whose first line begins at the current column.
 fn mapping(page: &mut Page, state: &State, indent: usize) {
     let mut entries: Vec<(&str, &Value)> = state.iter().collect();
     if page.mode() == Mode::Sorted {
@@ -63,7 +63,7 @@ fn mapping(page: &mut Page, state: &State, indent: usize) {
             page.scalar(key, style(key, true, page.mode()), inner, true);
             page.put(":");
         } else {
-            // A key that does not fit one line stands behind a `?`.
+            // A key that does not fit one line follows a `?`.
             page.put("? ");
             page.scalar(key, style(key, false, page.mode()), inner, false);
             page.end_line();
@@ -100,7 +100,7 @@ fn mapping(page: &mut Page, state: &State, indent: usize) {
     }
 }
 
-/// A block sequence, whose first line begins where the page stands.
+/// A block sequence, whose first line begins at the current column.
 fn sequence(page: &mut Page, items: &[Value], indent: usize) {
     let inner = indent.saturating_add(STEP);
     for (index, item) in items.iter().enumerate() {
