@@ -1,6 +1,7 @@
 //! One reader for every kind of checkpoint.
 
 mod alias;
+mod arrays;
 mod describe;
 mod entry;
 mod file;
@@ -130,7 +131,7 @@ impl CheckpointReader {
 
     fn of_file(file: File) -> Self {
         let object = match &file.part {
-            Part::Torch(object) => Some(Arc::clone(object)),
+            Part::Torch(object, _) => Some(Arc::clone(object)),
             Part::SafeTensors(_) => None,
         };
         Self {
@@ -171,7 +172,7 @@ impl CheckpointReader {
     /// The PyTorch files that the tensors come from.
     pub(crate) fn objects(&self) -> impl Iterator<Item = &Arc<TorchObject>> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Torch(object) => Some(object),
+            Part::Torch(object, _) => Some(object),
             Part::SafeTensors(_) => None,
         })
     }
@@ -206,9 +207,10 @@ impl CheckpointReader {
         let entry = self.entry(name).ok_or_else(missing)?;
         let part = self.parts.get(entry.place.part).ok_or_else(missing)?;
         match (part, entry.place.node) {
-            (Part::Torch(object), Some(node)) => object
+            (Part::Torch(object, contents), Some(node)) => object
                 .tensor(node)
                 .transpose()
+                .or_else(|| contents.tensor(object.graph(), node))
                 .or_else(|| number::tensor(object.graph().node(node)))
                 .ok_or_else(missing)?
                 .map_err(|error| error.in_tensor(name)),
@@ -216,7 +218,7 @@ impl CheckpointReader {
                 let stored = entry.place.kept.as_deref().unwrap_or(name);
                 file.get(stored).cloned().ok_or_else(missing)
             }
-            (Part::Torch(_), None) => Err(missing()),
+            (Part::Torch(..), None) => Err(missing()),
         }
     }
 

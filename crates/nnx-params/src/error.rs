@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::python::text::repr::repr;
+use crate::repr::repr;
 use crate::value::Value;
 
 /// The result of every fallible call in this crate.

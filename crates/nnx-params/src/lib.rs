@@ -17,6 +17,7 @@ mod number;
 mod python;
 mod record;
 mod registry;
+mod repr;
 mod run_id;
 mod training;
 mod value;

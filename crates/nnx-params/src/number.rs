@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::error::{Error, Result};
-use crate::python::text::float::float_repr;
+use crate::repr::float::float_repr;
 use crate::value::Value;
 
 /// A number kept as it was given: Python stores an int, a float or a bool in the same field, and

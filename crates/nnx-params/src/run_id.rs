@@ -7,7 +7,7 @@ use md5::{Digest, Md5};
 use crate::error::{Error, Result};
 use crate::model::{NNCheckpointTransform, NNModelParams};
 use crate::net::NetParams;
-use crate::python::text::repr;
+use crate::repr::repr;
 use crate::training::{NNTrainParams, NNTrainerParams, is_blank};
 use crate::value::{State, Value};
 

@@ -14,6 +14,7 @@ pub struct TensorEntry {
     pub(super) bytes: u64,
     pub(super) storage: Option<usize>,
     pub(super) layout: &'static str,
+    pub(super) is_array: bool,
     pub(super) place: Place,
 }
 
@@ -32,6 +33,11 @@ impl TensorEntry {
     /// Its node in the graph of a PyTorch file.
     pub(crate) fn node(&self) -> Option<NodeId> {
         self.place.node
+    }
+
+    /// Whether the file has it as an array of NumPy.
+    pub(crate) fn is_array(&self) -> bool {
+        self.is_array
     }
 
     /// The name: mapping keys, sequence indices and attribute names joined with `.`. A tensor that

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use indexmap::IndexMap;
 
+use super::arrays::ArrayContents;
 use super::entry::{OtherEntry, Place, TensorEntry};
 use super::options::OpenOptions;
 use super::{alias, index, mistaken, names};
@@ -34,7 +35,7 @@ pub(super) struct File {
 /// Where the tensors' bytes come from.
 #[derive(Debug)]
 pub(super) enum Part {
-    Torch(Arc<TorchObject>),
+    Torch(Arc<TorchObject>, ArrayContents),
     SafeTensors(SafeTensors),
 }
 
@@ -61,7 +62,9 @@ fn torch(bytes: &Bytes, format: Format, options: &OpenOptions) -> Result<File> {
         object.with_verify(options.verify)
     });
     globals::settle(&mut opening.globals, object.graph());
-    let listing = names::list(&object, opening.constants, &options.limits)?;
+    // In a file with storages the tensors are PyTorch's own, and arrays are values beside them.
+    let has_arrays = opening.format == Format::Pickle || object.storage_count() == 0;
+    let listing = names::list(&object, opening.constants, has_arrays, &options.limits)?;
     Ok(File {
         format: opening.format,
         tensors: listing.tensors,
@@ -70,8 +73,8 @@ fn torch(bytes: &Bytes, format: Format, options: &OpenOptions) -> Result<File> {
         globals: opening.globals,
         metadata: IndexMap::new(),
         notes: opening.notes,
-        storages: object.storage_count(),
-        part: Part::Torch(object),
+        storages: object.storage_count().saturating_add(listing.arrays),
+        part: Part::Torch(object, ArrayContents::default()),
     })
 }
 
@@ -93,6 +96,7 @@ fn of_safetensors(file: SafeTensors, options: &OpenOptions) -> File {
             bytes: tensor.byte_len() as u64,
             storage: Some(index),
             layout: "strided",
+            is_array: false,
             place: Place {
                 part: 0,
                 node: None,
@@ -155,7 +159,7 @@ fn unknown(bytes: &Bytes, options: &OpenOptions) -> Result<File> {
 /// Whether the pickle fills the file and is of something that holds others: a few letters of any
 /// text may be a pickle of a number.
 fn is_whole_pickle(file: &File) -> bool {
-    let Part::Torch(object) = &file.part else {
+    let Part::Torch(object, _) = &file.part else {
         return false;
     };
     let graph = object.graph();

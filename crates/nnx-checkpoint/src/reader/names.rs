@@ -4,6 +4,8 @@
 //! - A pickled `torch.nn.Module` is named as its `state_dict()` would be: parameters, persistent
 //!   buffers, what its class adds, then children. All else that it has is listed beside the tensors.
 //! - Any other object contributes its attribute names.
+//! - In a file without storages of PyTorch's, and in a pickle that `torch.save` did not write, an
+//!   array of NumPy is a tensor, if PyTorch has its dtype. In another file it is a value.
 //! - A tensor that is the whole of its file has the empty name.
 //! - Two values that would get one name are an error.
 //!
@@ -21,6 +23,7 @@ use super::number;
 use super::survey::{Survey, TensorNode};
 use super::view::{self, Child, Role};
 use crate::error::{Error, ErrorKind, Result};
+use crate::numpy::Array;
 use crate::pickle::{NodeId, NodeMap};
 use crate::torch::{Layout, TensorInfo, TorchObject};
 use crate::{Dtype, Limits};
@@ -35,6 +38,8 @@ pub(super) struct Listing {
     pub(super) others: Vec<OtherEntry>,
     /// Where each tensor stands among them; none for the names of other values.
     pub(super) by_name: HashMap<Arc<str>, Option<usize>>,
+    /// How many arrays of NumPy are among the tensors, each counted once.
+    pub(super) arrays: usize,
 }
 
 /// Lists what lies below the root, and the constants of a TorchScript program below
@@ -47,11 +52,12 @@ pub(super) struct Listing {
 pub(super) fn list(
     object: &TorchObject,
     constants: Option<NodeId>,
+    has_arrays: bool,
     limits: &Limits,
 ) -> Result<Listing> {
     let graph = object.graph();
     let roots: Vec<NodeId> = std::iter::once(graph.root()).chain(constants).collect();
-    let survey = Survey::of(object, &roots, limits)?;
+    let survey = Survey::of(object, &roots, has_arrays, limits)?;
     let mut walk = Walk {
         object,
         limits,
@@ -59,6 +65,7 @@ pub(super) fn list(
         path: String::new(),
         on_the_way: NodeMap::default(),
         told: HashSet::new(),
+        arrays: NodeMap::default(),
         name_bytes: 0,
         shared_name_bytes: 0,
         listing: Listing::default(),
@@ -76,6 +83,7 @@ pub(super) fn list(
         }
     }
     walk.nameless()?;
+    walk.listing.arrays = walk.arrays.len();
     Ok(walk.listing)
 }
 
@@ -89,6 +97,8 @@ struct Walk<'a> {
     on_the_way: NodeMap<usize>,
     /// What was listed in full and holds no tensor.
     told: HashSet<NodeId>,
+    /// The arrays of NumPy that were listed, each with its number.
+    arrays: NodeMap<usize>,
     name_bytes: u64,
     /// What the names take that are more than the graph has objects.
     shared_name_bytes: u64,
@@ -140,7 +150,7 @@ impl<'a> Walk<'a> {
             return Ok(None);
         }
         match survey.tensor(id) {
-            Some(TensorNode::Read(_)) if aside => {
+            Some(TensorNode::Read(_) | TensorNode::Array(_)) if aside => {
                 self.other(id, ", which the module's `state_dict()` leaves out")?;
                 return Ok(None);
             }
@@ -148,13 +158,20 @@ impl<'a> Walk<'a> {
                 self.tensor(id, info)?;
                 return Ok(None);
             }
+            Some(TensorNode::Array(array)) => {
+                self.array(id, array)?;
+                return Ok(None);
+            }
             Some(TensorNode::Refused) if aside => {
                 self.other(id, ", which cannot be read")?;
                 return Ok(None);
             }
             Some(TensorNode::Refused) => {
-                let outcome = self.object.tensor_info(id).map(|_| None);
-                return outcome.map_err(|error| error.in_tensor(&self.path));
+                let refusal = TensorNode::refusal(self.object, id);
+                return match refusal {
+                    Some(error) => Err(error.in_tensor(&self.path)),
+                    None => Ok(None),
+                };
             }
             None => {}
         }
@@ -201,6 +218,29 @@ impl<'a> Walk<'a> {
             bytes: self.byte_len(info)?,
             storage: storage.and_then(|node| self.object.storage_index(node)),
             layout: info.layout.name(),
+            is_array: false,
+            place: Place {
+                part: 0,
+                node: Some(node),
+                kept: None,
+            },
+        };
+        self.listing.tensors.push(entry);
+        Ok(())
+    }
+
+    /// Lists an array of NumPy as the tensor that has its elements.
+    fn array(&mut self, node: NodeId, array: &Array) -> Result<()> {
+        let next = self.arrays.len();
+        let number = *self.arrays.entry(node).or_insert(next);
+        let entry = TensorEntry {
+            name: self.name(Some(self.listing.tensors.len()))?,
+            dtype: array.dtype,
+            shape: array.shape.clone(),
+            bytes: byte_len(array.dtype, &array.shape),
+            storage: Some(self.object.storage_count().saturating_add(number)),
+            layout: "strided",
+            is_array: true,
             place: Place {
                 part: 0,
                 node: Some(node),
@@ -232,6 +272,7 @@ impl<'a> Walk<'a> {
             bytes: byte_len(dtype, &[]),
             storage: None,
             layout: "strided",
+            is_array: false,
             place: Place {
                 part: 0,
                 node: Some(node),
@@ -245,7 +286,8 @@ impl<'a> Walk<'a> {
     fn other(&mut self, id: NodeId, addition: &str) -> Result<()> {
         let path = self.name(None)?;
         let mut description = match self.survey.tensor(id) {
-            Some(TensorNode::Read(info)) => tensor_in_words(info),
+            Some(TensorNode::Read(info)) => tensor_in_words(info.dtype, &info.shape),
+            Some(TensorNode::Array(array)) => tensor_in_words(array.dtype, &array.shape),
             Some(TensorNode::Refused) => "a tensor".to_owned(),
             None => describe(self.object, id),
         };
@@ -305,7 +347,8 @@ impl<'a> Walk<'a> {
             };
             let path = self.name(None)?;
             let what = match node {
-                TensorNode::Read(info) => tensor_in_words(&info),
+                TensorNode::Read(info) => tensor_in_words(info.dtype, &info.shape),
+                TensorNode::Array(array) => tensor_in_words(array.dtype, &array.shape),
                 TensorNode::Refused => "a tensor that cannot be read".to_owned(),
             };
             self.listing.others.push(OtherEntry {
@@ -318,6 +361,6 @@ impl<'a> Walk<'a> {
     }
 }
 
-fn tensor_in_words(info: &TensorInfo) -> String {
-    format!("a {} tensor of shape {:?}", info.dtype, info.shape)
+fn tensor_in_words(dtype: Dtype, shape: &[usize]) -> String {
+    format!("a {dtype} tensor of shape {shape:?}")
 }

@@ -4,7 +4,7 @@ use crate::class::arguments::Arguments;
 use crate::class::field_type::FieldType;
 use crate::class::pickled::PickledValue;
 use crate::error::Result;
-use crate::python::text::repr;
+use crate::repr::repr;
 use crate::value::{State, Value};
 
 /// The declaration of a field of type `T`, whose argument `R` reads.

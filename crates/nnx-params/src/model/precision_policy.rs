@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::class::{Closed, defaulted, python_class, text_enum};
 use crate::error::Result;
-use crate::python::text::repr;
+use crate::repr::repr;
 use crate::value::State;
 
 text_enum! {

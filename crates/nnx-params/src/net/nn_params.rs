@@ -9,7 +9,7 @@ use crate::class::{
 use crate::enums::Activations;
 use crate::error::{Error, Result};
 use crate::number::Number;
-use crate::python::text::repr;
+use crate::repr::repr;
 use crate::value::{State, Value};
 
 /// The keys of a net's state that `from_state` cannot do without.

@@ -4,15 +4,15 @@
 //! a state are [`literal_eval`] texts, so each is reproduced to the character.
 
 mod cursor;
-pub(crate) mod float;
 mod fnmatch;
 mod json_read;
 mod json_write;
 mod limits;
 mod literal;
 mod literal_string;
-pub(crate) mod repr;
 
+pub use crate::repr::float::{float_repr, yaml_float};
+pub use crate::repr::repr;
 pub use float::{float_repr, yaml_float};
 pub(crate) use float::{general, scientific};
 pub use fnmatch::fnmatchcase;
@@ -20,7 +20,6 @@ pub use json_read::json_loads;
 pub use json_write::json_dumps;
 pub use limits::{MAX_DEPTH, MAX_VALUES};
 pub use literal::literal_eval;
-pub use repr::repr;
 
 #[cfg(test)]
 mod tests;

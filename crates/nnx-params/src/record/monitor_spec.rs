@@ -8,8 +8,8 @@ use crate::class::{
 };
 use crate::error::Result;
 use crate::number::Number;
-use crate::python::text::repr;
 use crate::registry::RECORD_METRICS;
+use crate::repr::repr;
 use crate::value::{State, Value};
 
 text_enum! {

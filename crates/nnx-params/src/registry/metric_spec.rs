@@ -5,9 +5,9 @@ use std::fmt;
 
 use crate::class::{Arguments, count, defaulted, mapping, optional, slug, state_methods};
 use crate::error::{Error, Result};
-use crate::python::text::repr;
 use crate::registry::config::freeze;
 use crate::registry::registered::{registered_class, remove_empty_config};
+use crate::repr::repr;
 use crate::value::{State, Value};
 
 /// The metrics that every record has, so that no other one may have their names; of both, less is

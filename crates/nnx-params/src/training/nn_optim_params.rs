@@ -8,7 +8,8 @@ use crate::class::{
 use crate::enums::Optims;
 use crate::error::Result;
 use crate::number::Number;
-use crate::python::text::{general, repr, scientific};
+use crate::repr::float::{general, scientific};
+use crate::repr::repr;
 use crate::training::momentum::Momentum;
 use crate::training::optimizer_class::{check_group_states, optimizer_class};
 use crate::value::{State, Value};

@@ -7,7 +7,7 @@ use crate::class::{
 };
 use crate::error::Result;
 use crate::number::Number;
-use crate::python::text::repr;
+use crate::repr::repr;
 use crate::value::State;
 
 python_class! {

@@ -9,7 +9,7 @@ use crate::class::{
 use crate::enums::Schedulers;
 use crate::error::Result;
 use crate::number::Number;
-use crate::python::text::scientific;
+use crate::repr::float::scientific;
 use crate::value::{State, Value};
 
 text_enum! {

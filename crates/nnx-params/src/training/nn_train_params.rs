@@ -5,7 +5,7 @@ use std::fmt;
 use crate::class::{Arguments, by, defaulted, mapping, state_methods, text_enum};
 use crate::enums::Optims;
 use crate::error::Result;
-use crate::python::text::repr;
+use crate::repr::repr;
 use crate::training::nn_optim_params::NNOptimParams;
 use crate::training::nn_scheduler_params::NNSchedulerParams;
 use crate::training::optim_params::OptimParams;

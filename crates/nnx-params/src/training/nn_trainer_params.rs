@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use crate::class::{Arguments, FieldType, by, defaulted, mapping, number, required, state_methods};
 use crate::error::{Error, Result};
 use crate::number::Number;
-use crate::python::text::repr;
+use crate::repr::repr;
 use crate::training::nn_scheduler_params::NNSchedulerParams;
 use crate::training::optim_params::OptimParams;
 use crate::training::training_class::{add_parent, read_state, training_class};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::float::float_repr;
+use crate::repr::float::float_repr;
 use crate::value::Value;
 
 /// Formats a value as Python's `json.dumps` does by default.

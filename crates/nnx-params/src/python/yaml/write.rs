@@ -1,6 +1,6 @@
 //! The text that `yaml.safe_dump(state, sort_keys=True)` gives.
 
-use crate::python::text::float::yaml_float;
+use crate::repr::float::yaml_float;
 use crate::value::{State, Value};
 
 use super::analysis::{is_simple_key, style};
