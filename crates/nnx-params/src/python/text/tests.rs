@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::error::TextForm;
+use crate::repr::float::{general, scientific};
 use crate::{ErrorKind, Result, State, Value};
 
 #[track_caller]
