@@ -11,15 +11,14 @@ mod limits;
 mod literal;
 mod literal_string;
 
-pub use crate::repr::float::{float_repr, yaml_float};
-pub use crate::repr::repr;
-pub use float::{float_repr, yaml_float};
-pub(crate) use float::{general, scientific};
 pub use fnmatch::fnmatchcase;
 pub use json_read::json_loads;
 pub use json_write::json_dumps;
 pub use limits::{MAX_DEPTH, MAX_VALUES};
 pub use literal::literal_eval;
+
+pub use crate::repr::float::{float_repr, yaml_float};
+pub use crate::repr::repr;
 
 #[cfg(test)]
 mod tests;
