@@ -116,7 +116,7 @@ fn a_folder_is_searched_in_the_order_of_the_document() {
         name.strip_suffix('`')
     });
     let listed: Vec<&str> = listed.collect();
-    assert_eq!(listed.len(), 10);
+    assert_eq!(listed.len(), 11);
     for (index, first) in listed.iter().enumerate() {
         let folder = tempfile::tempdir().unwrap();
         for name in &listed[index..] {

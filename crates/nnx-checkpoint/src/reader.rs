@@ -11,6 +11,7 @@ mod mistaken;
 mod names;
 mod number;
 mod options;
+mod shards;
 mod survey;
 mod view;
 
@@ -25,6 +26,7 @@ use indexmap::IndexMap;
 pub(crate) use self::alias::is_alias;
 pub use self::entry::{OtherEntry, TensorEntry};
 use self::file::{File, Part};
+use self::folder::Files;
 pub use self::folder::{index_or_file, shards_of};
 pub use self::options::OpenOptions;
 use crate::error::{Error, ErrorKind, Result};
@@ -77,8 +79,9 @@ impl CheckpointReader {
     }
 
     /// Opens a file or a folder: of a folder, the weights of a standard name, such as
-    /// `model.safetensors` or `pytorch_model.bin`, or the files that their index names. The index
-    /// itself may be given as well.
+    /// `model.safetensors` or `pytorch_model.bin`, or the files that their index names; where it has
+    /// neither, the one variant that is there (`model.fp16.safetensors`), or all of the files whose
+    /// names count them (`model-00001-of-00002.safetensors`). An index itself may be given as well.
     ///
     /// # Errors
     /// - [`ErrorKind::NotFound`], [`ErrorKind::Io`] when the path cannot be read.
@@ -98,19 +101,27 @@ impl CheckpointReader {
         let path = path.as_ref();
         if path.is_dir() {
             let weights = folder::weights(path).map_err(|error| error.in_path(path))?;
-            let mut reader = Self::open_file(&weights, options)?;
-            reader.notes.extend(folder::passed_over(&weights));
+            let mut reader = match &weights.files {
+                Files::One(file) => Self::open_file(file, options)?,
+                Files::Shards(paths) => {
+                    shards::unindexed(paths, options).map_err(|error| error.in_path(path))?
+                }
+            };
+            reader.notes.extend(weights.note);
             return Ok(reader);
         }
         Self::open_file(path, options)
     }
 
     fn open_file(path: &Path, options: &OpenOptions) -> Result<Self> {
+        if let Some(error) = folder::part_of_distributed(path) {
+            return Err(error.in_path(path));
+        }
         let source = options.source(path)?;
         let bytes = source.bytes();
         let opened = if is_index(bytes) {
             let folder = path.parent().unwrap_or(Path::new(""));
-            folder::sharded(folder, bytes, options)
+            shards::sharded(folder, bytes, options)
         } else {
             file::read(bytes, options).map(|file| {
                 let mut reader = Self::of_file(file);

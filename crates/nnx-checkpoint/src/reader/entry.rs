@@ -89,9 +89,15 @@ pub struct OtherEntry {
     pub(super) path: Arc<str>,
     pub(super) description: String,
     pub(super) node: Option<NodeId>,
+    pub(super) is_flattened: bool,
 }
 
 impl OtherEntry {
+    /// Whether it is a tensor of a class of its own, whose parts are listed below its name.
+    pub(crate) fn is_flattened(&self) -> bool {
+        self.is_flattened
+    }
+
     /// Its node in the graph of a single PyTorch file.
     pub(crate) fn node(&self) -> Option<NodeId> {
         self.node

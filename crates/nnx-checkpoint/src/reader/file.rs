@@ -9,7 +9,7 @@ use indexmap::IndexMap;
 use super::arrays::ArrayContents;
 use super::entry::{OtherEntry, Place, TensorEntry};
 use super::options::OpenOptions;
-use super::{alias, index, mistaken, names};
+use super::{alias, index, mistaken, names, view};
 use crate::error::{Error, ErrorKind, Result};
 use crate::globals::{self, GlobalUse};
 use crate::pickle::Node;
@@ -65,6 +65,12 @@ fn torch(bytes: &Bytes, format: Format, options: &OpenOptions) -> Result<File> {
     // In a file with storages the tensors are PyTorch's own, and arrays are values beside them.
     let has_arrays = opening.format == Format::Pickle || object.storage_count() == 0;
     let listing = names::list(&object, opening.constants, has_arrays, &options.limits)?;
+    match view::latin1_keys(object.graph()) {
+        0 => {}
+        count => opening.notes.push(format!(
+            "{count} keys are byte strings of Python 2, which are decoded as Latin-1"
+        )),
+    }
     Ok(File {
         format: opening.format,
         tensors: listing.tensors,

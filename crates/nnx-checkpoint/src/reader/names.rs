@@ -20,9 +20,9 @@ use std::sync::Arc;
 use super::describe::describe;
 use super::entry::{OtherEntry, Place, TensorEntry, byte_len};
 use super::number;
-use super::survey::{Survey, TensorNode};
+use super::survey::{Survey, TensorNode, Wrapper};
 use super::view::{self, Child, Role};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, one_line, shown_path};
 use crate::numpy::Array;
 use crate::pickle::{NodeId, NodeMap};
 use crate::torch::{Layout, TensorInfo, TorchObject};
@@ -184,7 +184,14 @@ impl<'a> Walk<'a> {
             )?;
             return Ok(None);
         }
-        if children.is_empty() || !(holds_tensor || view::is_open(self.object.graph(), id)) {
+        let wrapper = survey.wrapper(id);
+        let is_listed_alone = match wrapper {
+            Some(_) => false,
+            None => {
+                children.is_empty() || !(holds_tensor || view::is_open(self.object.graph(), id))
+            }
+        };
+        if is_listed_alone {
             self.other(id, "")?;
             return Ok(None);
         }
@@ -195,6 +202,12 @@ impl<'a> Walk<'a> {
             };
             self.other(id, &back)?;
             return Ok(None);
+        }
+        if let Some(wrapper) = wrapper {
+            self.wrapper(id, wrapper, holds_tensor)?;
+            if !holds_tensor {
+                return Ok(None);
+            }
         }
         if !holds_tensor && !self.told.insert(id) {
             self.other(id, ", listed in full under another name")?;
@@ -296,6 +309,37 @@ impl<'a> Walk<'a> {
             path,
             description,
             node: Some(id),
+            is_flattened: false,
+        });
+        Ok(())
+    }
+
+    /// Lists a tensor of a class of its own as a value, whose parts follow where tensors are among
+    /// them.
+    fn wrapper(&mut self, id: NodeId, wrapper: &Wrapper, holds_tensor: bool) -> Result<()> {
+        let what = match self.object.graph().global(wrapper.class) {
+            Some((module, "DTensor")) if module.starts_with("torch.distributed.") => {
+                "that is a DTensor, of which the file has the piece of one process \
+                 (`full_tensor()` joins them before they are saved)"
+                    .to_owned()
+            }
+            Some((module, name)) => format!("of the class `{}`", shown_path(module, name)),
+            None => "of a class of its own".to_owned(),
+        };
+        let parts = if holds_tensor {
+            ", in parts that follow"
+        } else {
+            ""
+        };
+        let path = self.name(None)?;
+        self.listing.others.push(OtherEntry {
+            path,
+            description: one_line(&format!(
+                "{} {what}{parts}",
+                tensor_in_words(wrapper.dtype, &wrapper.shape)
+            )),
+            node: Some(id),
+            is_flattened: true,
         });
         Ok(())
     }
@@ -355,6 +399,7 @@ impl<'a> Walk<'a> {
                 path,
                 description: format!("{what}, to which no name leads"),
                 node: Some(id),
+                is_flattened: false,
             });
         }
         Ok(())
