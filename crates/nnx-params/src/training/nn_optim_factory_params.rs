@@ -4,8 +4,9 @@ use std::fmt;
 
 use crate::class::{defaulted, not_negative, object, required, state_methods};
 use crate::number::Number;
-use crate::python::text::{repr, scientific};
 use crate::registry::OptimizerFactorySpec;
+use crate::repr::float::scientific;
+use crate::repr::repr;
 use crate::training::optimizer_class::{check_group_states, optimizer_class};
 use crate::value::State;
 
