@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 
 use indexmap::IndexMap;
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
+use serde::de::{Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 
 use crate::Limits;
 use crate::error::{Error, ErrorKind, Result};
