@@ -12,6 +12,7 @@ mod boundary;
 mod charts;
 mod ci;
 mod convert;
+mod fresh_clone;
 mod fuzz;
 mod python_env;
 mod realworld;

@@ -9,7 +9,7 @@ use std::fmt;
 ///
 /// let mut mismatch = StateDictMismatch::default();
 /// mismatch.missing.push("bias".to_owned());
-/// mismatch.misshaped.push(ShapeMismatch::new("weight", &[2, 3], &[3, 2]));
+/// mismatch.shape_mismatches.push(ShapeMismatch::new("weight", &[2, 3], &[3, 2]));
 /// assert_eq!(
 ///     mismatch.to_string(),
 ///     "missing `bias`; `weight` should have shape `[2, 3]`, has `[3, 2]`"
@@ -23,7 +23,7 @@ pub struct StateDictMismatch {
     /// Names that the state dict has and the model lacks, in the state dict's order.
     pub unexpected: Vec<String>,
     /// Tensors whose shapes differ, in the model's order.
-    pub misshaped: Vec<ShapeMismatch>,
+    pub shape_mismatches: Vec<ShapeMismatch>,
     /// Names of the model whose value in the state dict is not a tensor.
     pub not_tensors: Vec<String>,
 }
@@ -56,7 +56,7 @@ impl StateDictMismatch {
     pub fn is_empty(&self) -> bool {
         self.missing.is_empty()
             && self.unexpected.is_empty()
-            && self.misshaped.is_empty()
+            && self.shape_mismatches.is_empty()
             && self.not_tensors.is_empty()
     }
 }
@@ -79,7 +79,7 @@ impl fmt::Display for StateDictMismatch {
             name,
             expected,
             found,
-        } in &self.misshaped
+        } in &self.shape_mismatches
         {
             write!(
                 f,

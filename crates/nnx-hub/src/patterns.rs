@@ -3,7 +3,8 @@
 
 use nnx_params::python_text::fnmatchcase;
 
-/// Whether a path is taken: it matches one of `allow`, where there are any, and does not match any of `ignore`.
+/// Whether a path matches at least one pattern of `allow`, if there are any, and no pattern of
+/// `ignore`.
 pub(crate) fn takes(path: &str, allow: Option<&[String]>, ignore: &[String]) -> bool {
     allow.is_none_or(|allow| any(path, allow)) && !any(path, ignore)
 }
@@ -13,8 +14,8 @@ pub(crate) fn any(path: &str, patterns: &[String]) -> bool {
     patterns.iter().any(|pattern| matches(path, pattern))
 }
 
-/// Whether a path matches a pattern: case counts, `*` stands for any characters, slashes among them,
-/// and `folder/` for all that is below it.
+/// Whether a path matches a pattern. Patterns are case-sensitive, `*` matches any characters
+/// including slashes, and `folder/` matches everything below it.
 ///
 /// ```
 /// use nnx_hub::pattern_matches;

@@ -86,7 +86,7 @@ impl Parameters {
             .filter(|name| self.get(name).is_none())
             .map(|name| (*name).to_owned())
             .collect();
-        let fits = mismatch.misshaped.is_empty() && mismatch.not_tensors.is_empty();
+        let fits = mismatch.shape_mismatches.is_empty() && mismatch.not_tensors.is_empty();
         if !fits || strict && !mismatch.is_empty() {
             return Err(ErrorKind::StateDict(mismatch).into());
         }
@@ -248,7 +248,9 @@ impl<'a> Builder<'a> {
             let place = |name: &String| self.entries.get_index_of(name);
             self.mismatch.missing.sort_by_key(place);
             self.mismatch.not_tensors.sort_by_key(place);
-            self.mismatch.misshaped.sort_by_key(|one| place(&one.name));
+            self.mismatch
+                .shape_mismatches
+                .sort_by_key(|one| place(&one.name));
             return Err(ErrorKind::StateDict(self.mismatch).into());
         }
         Ok(Parameters {
@@ -284,7 +286,7 @@ fn fitting<'a>(
         Some(Some(tensor)) if tensor.shape() == shape => return Some(tensor),
         Some(Some(tensor)) => {
             mismatch
-                .misshaped
+                .shape_mismatches
                 .push(ShapeMismatch::new(name, shape, tensor.shape()));
         }
     }

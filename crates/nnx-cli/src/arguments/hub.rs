@@ -56,6 +56,9 @@ pub(crate) struct Push {
     /// Delete files of these patterns from the repository in the same commit
     #[arg(long, value_name = "PATTERN", num_args = 1..)]
     pub(crate) delete: Vec<String>,
+    /// Go on where `.gitignore` keeps weights out of the repository
+    #[arg(long)]
+    pub(crate) allow_ignored: bool,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,

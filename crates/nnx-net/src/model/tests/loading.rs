@@ -52,7 +52,7 @@ fn everything_that_does_not_fit_is_reported_at_once() {
     assert_eq!(mismatch.missing, ["layers.1.bias"]);
     assert_eq!(mismatch.unexpected, ["layers.2.weight", "head"]);
     assert_eq!(
-        mismatch.misshaped[0],
+        mismatch.shape_mismatches[0],
         ShapeMismatch::new("layers.0.bias", &[8], &[3])
     );
 }

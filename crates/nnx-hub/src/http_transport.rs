@@ -4,33 +4,35 @@ use std::io::Read;
 use std::path::Path;
 use std::time::Duration;
 
-use ureq::http;
 use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
+use ureq::{AsSendBody, Proxy, ProxyProtocol, http};
 
-use super::{Body, Request, Response, Transport, TransportError};
 use crate::error::{Error, ErrorKind, Result};
+use crate::proxies::Proxies;
+use crate::transport::{Body, Request, Response, Transport, TransportError};
 
-/// How long a connection may take to be made.
+/// The longest time to open a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A transport over HTTP and HTTPS, without an async runtime. A proxy is taken from the variables
-/// `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`.
+/// A transport over HTTP and HTTPS, without an async runtime. The variables of the environment name
+/// its proxies (see [`Proxies`]), unless [`proxies`](Self::proxies) sets others.
 #[derive(Debug)]
 pub struct HttpTransport {
     agent: ureq::Agent,
+    proxies: Proxies,
 }
 
 impl HttpTransport {
-    /// A transport whose connections may be silent for that long, at either end.
+    /// A transport whose connections may be silent for that long in each direction.
     pub fn new(timeout: Duration) -> Self {
         Self::with_roots(RootCerts::WebPki, timeout)
     }
 
-    /// The same with the certificates of a file in PEM, in the place of Mozilla's list: for a proxy
-    /// or a Hub with a certificate of its own.
+    /// A transport that trusts the certificates of a PEM file in place of Mozilla's list, for a
+    /// proxy or a Hub with a private certificate.
     ///
     /// # Errors
-    /// [`ErrorKind::Settings`] when the file cannot be read or has no certificate.
+    /// [`ErrorKind::Settings`] when the file cannot be read or has no certificates.
     pub fn trusting(file: &Path, timeout: Duration) -> Result<Self> {
         let unusable = |why: &str| {
             Error::from(ErrorKind::Settings {
@@ -43,16 +45,59 @@ impl HttpTransport {
         let pem = std::fs::read(file).map_err(|error| unusable(&error.to_string()))?;
         let mut certificates = Vec::new();
         for item in parse_pem(&pem) {
-            let item = item.map_err(|_| unusable("it is no PEM"))?;
+            let item = item.map_err(|_| unusable("it is not PEM"))?;
             if let PemItem::Certificate(certificate) = item {
                 certificates.push(certificate);
             }
         }
         if certificates.is_empty() {
-            return Err(unusable("it has none"));
+            return Err(unusable("it has no certificates"));
         }
         let roots = RootCerts::new_with_certs(&certificates);
         Ok(Self::with_roots(roots, timeout))
+    }
+
+    /// Sets the proxies.
+    #[must_use]
+    pub fn proxies(mut self, proxies: Proxies) -> Self {
+        self.proxies = proxies;
+        self
+    }
+
+    /// The proxy of a request. This is decided here, because `ureq` has only one proxy for all
+    /// schemes, and ignores a SOCKS proxy silently.
+    fn proxy(&self, url: &str) -> Result<Option<Proxy>, TransportError> {
+        let Some(address) = self.proxies.for_url(url) else {
+            return Ok(None);
+        };
+        let proxy = Proxy::new(address).map_err(|_| {
+            TransportError::Impossible(
+                "the proxy that the environment names has no usable address; it should be \
+                 `http://host:port`"
+                    .to_owned(),
+            )
+        })?;
+        match proxy.protocol() {
+            ProxyProtocol::Http | ProxyProtocol::Https => Ok(Some(proxy)),
+            _ => Err(TransportError::Impossible(
+                "the environment names a SOCKS proxy, which is not supported; name one that speaks \
+                 HTTP"
+                    .to_owned(),
+            )),
+        }
+    }
+
+    fn carry<S: AsSendBody>(
+        &self,
+        request: Result<http::Request<S>, http::Error>,
+        proxy: Option<Proxy>,
+    ) -> Result<http::Response<ureq::Body>, TransportError> {
+        // The text of an error of the builder would hold the header.
+        let request = request.map_err(|_| {
+            TransportError::Impossible("the request has an unusable URL or header".to_owned())
+        })?;
+        let request = self.agent.configure_request(request).proxy(proxy).build();
+        self.agent.run(request).map_err(|error| told(&error))
     }
 
     fn with_roots(roots: RootCerts, timeout: Duration) -> Self {
@@ -63,6 +108,7 @@ impl HttpTransport {
             .max_redirects_will_error(false)
             // Sizes and hashes are those of the file, not of a packed form of it.
             .accept_encoding("identity")
+            .proxy(None)
             .user_agent(concat!("nnx-hub/", env!("CARGO_PKG_VERSION")))
             .timeout_connect(Some(CONNECT_TIMEOUT))
             .timeout_recv_response(Some(timeout))
@@ -71,6 +117,7 @@ impl HttpTransport {
             .build();
         Self {
             agent: config.into(),
+            proxies: Proxies::from_variables(&|name| std::env::var(name).ok()),
         }
     }
 }
@@ -83,20 +130,18 @@ impl Transport for HttpTransport {
         for (name, value) in &request.headers {
             builder = builder.header(name.as_ref(), value);
         }
-        // The text of an error of the builder would hold the header.
-        let refused =
-            |_| TransportError::Impossible("the request has an unusable URL or header".to_owned());
+        let proxy = self.proxy(&request.url)?;
         let reply = match request.body {
-            Body::Empty => self.agent.run(builder.body(()).map_err(refused)?),
-            Body::Bytes(bytes) => self.agent.run(builder.body(bytes).map_err(refused)?),
+            Body::Empty => self.carry(builder.body(()), proxy),
+            Body::Bytes(bytes) => self.carry(builder.body(bytes), proxy),
             Body::Reader(reader, len) => {
                 let builder = builder.header("content-length", len);
                 let mut reader = reader.take(len);
                 let body = ureq::SendBody::from_reader(&mut reader);
-                self.agent.run(builder.body(body).map_err(refused)?)
+                self.carry(builder.body(body), proxy)
             }
         };
-        let (parts, body) = reply.map_err(|error| told(&error))?.into_parts();
+        let (parts, body) = reply?.into_parts();
         let headers = parts.headers.iter().filter_map(|(name, value)| {
             Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))
         });
@@ -109,7 +154,7 @@ impl Transport for HttpTransport {
     }
 }
 
-/// Gives timeouts the kind that the standard library has for them.
+/// Converts timeouts of `ureq` into those of the standard library.
 struct TimedReader<R>(R);
 
 impl<R: Read> Read for TimedReader<R> {
@@ -128,7 +173,7 @@ impl<R: Read> Read for TimedReader<R> {
     }
 }
 
-/// What an error of ureq stands for, without a word of the request.
+/// The meaning of an error of `ureq`, without any text of the request.
 fn told(error: &ureq::Error) -> TransportError {
     match error {
         ureq::Error::Timeout(_) => TransportError::Timeout,
