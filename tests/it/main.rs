@@ -24,12 +24,15 @@ mod forward_transforms;
 mod fresh_weights;
 mod generation;
 mod hub;
+mod judged_calls;
 #[cfg(target_os = "linux")]
 mod opening;
 mod params;
 mod reader;
 mod run;
 mod sniff;
+mod storage_numbers;
 mod tensors;
 mod torch_bytes;
 mod torch_corpus;
+mod values;

@@ -14,6 +14,7 @@ mod ci;
 mod convert;
 mod fresh_clone;
 mod fuzz;
+mod loaders;
 mod python_env;
 mod realworld;
 mod roundtrip;

@@ -11,8 +11,11 @@ mod mistaken;
 mod names;
 mod number;
 mod options;
+mod part;
 mod shards;
+mod subtree;
 mod survey;
+mod value;
 mod view;
 
 use std::collections::HashMap;
@@ -25,10 +28,13 @@ use indexmap::IndexMap;
 
 pub(crate) use self::alias::is_alias;
 pub use self::entry::{OtherEntry, TensorEntry};
-use self::file::{File, Part};
+use self::file::File;
 use self::folder::Files;
 pub use self::folder::{index_or_file, shards_of};
 pub use self::options::OpenOptions;
+use self::part::Part;
+pub use self::subtree::{Subtree, load_state_dict};
+pub use self::value::PickledValue;
 use crate::error::{Error, ErrorKind, Result};
 use crate::globals::GlobalUse;
 use crate::torch::TorchObject;
@@ -64,7 +70,7 @@ pub struct CheckpointReader {
     notes: Vec<String>,
     /// How many storages all files hold.
     storages: usize,
-    parts: Vec<Part>,
+    parts: Vec<Arc<Part>>,
     /// The files that were opened, each with its bytes.
     files: Vec<(PathBuf, Bytes)>,
 }
@@ -87,12 +93,13 @@ impl CheckpointReader {
     /// - [`ErrorKind::NotFound`], [`ErrorKind::Io`] when the path cannot be read.
     /// - [`ErrorKind::Empty`], [`ErrorKind::NotACheckpoint`] when it is something else; the error
     ///   says what, and what to do.
-    /// - [`ErrorKind::ForbiddenGlobal`] when a pickle names what [`Standing::Dangerous`] stands for,
-    ///   unless [`OpenOptions::allow_dangerous_globals`] is set.
+    /// - [`ErrorKind::UnsafeGlobal`] when a pickle names what [`Standing::Dangerous`] stands for,
+    ///   unless [`OpenOptions::allow_dangerous_globals`] is set, or the name is of `getattr` or
+    ///   `functools.partial` and what they are given is not dangerous.
     /// - [`ErrorKind::NameCollision`] when two values would get one name.
     /// - [`ErrorKind::MissingShard`], [`ErrorKind::PathTraversal`] when the index names a file that
     ///   is not there, or not in its folder.
-    /// - [`ErrorKind::Limit`] when one of the [`Limits`](crate::Limits) is reached.
+    /// - [`ErrorKind::LimitExceeded`] when one of the [`Limits`](crate::Limits) is reached.
     /// - [`ErrorKind::Malformed`], [`ErrorKind::Unsupported`] when the file contradicts its format,
     ///   or holds a tensor that is not understood.
     ///
@@ -111,6 +118,22 @@ impl CheckpointReader {
             return Ok(reader);
         }
         Self::open_file(path, options)
+    }
+
+    /// The file that is opened for a path: of a folder, its weights, their index, or the first of
+    /// their shards.
+    ///
+    /// # Errors
+    /// When a folder has no weights.
+    pub(crate) fn file_of(path: &Path) -> Result<PathBuf> {
+        if !path.is_dir() {
+            return Ok(path.to_path_buf());
+        }
+        let weights = folder::weights(path).map_err(|error| error.in_path(path))?;
+        Ok(match weights.files {
+            Files::One(file) => file,
+            Files::Shards(shards) => shards.into_iter().next().unwrap_or_default(),
+        })
     }
 
     fn open_file(path: &Path, options: &OpenOptions) -> Result<Self> {
@@ -141,10 +164,7 @@ impl CheckpointReader {
     }
 
     fn of_file(file: File) -> Self {
-        let object = match &file.part {
-            Part::Torch(object, _) => Some(Arc::clone(object)),
-            Part::SafeTensors(_) => None,
-        };
+        let object = file.part.object().cloned();
         Self {
             tensors: file.tensors,
             by_name: file.by_name,
@@ -182,10 +202,7 @@ impl CheckpointReader {
 
     /// The PyTorch files that the tensors come from.
     pub(crate) fn objects(&self) -> impl Iterator<Item = &Arc<TorchObject>> {
-        self.parts.iter().filter_map(|part| match part {
-            Part::Torch(object, _) => Some(object),
-            Part::SafeTensors(_) => None,
-        })
+        self.parts.iter().filter_map(|part| part.object())
     }
 
     fn note(&mut self, note: String) {
@@ -215,27 +232,19 @@ impl CheckpointReader {
     /// their checksum.
     pub fn tensor(&self, name: &str) -> Result<Tensor> {
         let missing = || Error::new(ErrorKind::NoSuchTensor).in_tensor(name);
-        let entry = self.entry(name).ok_or_else(missing)?;
-        let part = self.parts.get(entry.place.part).ok_or_else(missing)?;
-        match (part, entry.place.node) {
-            (Part::Torch(object, contents), Some(node)) => object
-                .tensor(node)
-                .transpose()
-                .or_else(|| contents.tensor(object.graph(), node))
-                .or_else(|| number::tensor(object.graph().node(node)))
-                .ok_or_else(missing)?
-                .map_err(|error| error.in_tensor(name)),
-            (Part::SafeTensors(file), _) => {
-                let stored = entry.place.kept.as_deref().unwrap_or(name);
-                file.get(stored).cloned().ok_or_else(missing)
-            }
-            (Part::Torch(..), None) => Err(missing()),
-        }
+        self.entry(name).ok_or_else(missing)?.tensor()
     }
 
     /// Every leaf that is no tensor, in the order of the file. A path covers all that is below it.
     pub fn others(&self) -> &[OtherEntry] {
         &self.others
+    }
+
+    /// A value of [`others`](Self::others) with its type, as far as it is plain: numbers, texts, and
+    /// containers and objects of them. None for anything else, and for the values of a sharded
+    /// checkpoint.
+    pub fn value(&self, entry: &OtherEntry) -> Option<PickledValue> {
+        value::value(self.object.as_ref()?, entry.node()?)
     }
 
     /// The classes and functions that the file's pickles name, each once for each pickle, in the

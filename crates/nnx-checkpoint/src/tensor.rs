@@ -12,6 +12,8 @@ use crate::{Dtype, Limits};
 mod bounds;
 mod gather;
 mod quantizer;
+#[cfg(feature = "safetensors")]
+mod safetensors_view;
 mod signs;
 mod storage;
 
@@ -20,6 +22,8 @@ mod tests;
 
 pub use bounds::contiguous_strides;
 pub use quantizer::Quantizer;
+#[cfg(feature = "safetensors")]
+pub use safetensors_view::SafeTensorsView;
 pub use storage::Storage;
 
 #[cfg(feature = "candle")]

@@ -382,6 +382,11 @@ impl Error {
         &self.0
     }
 
+    /// The name of the cause: [`ErrorKind::name`].
+    pub fn name(&self) -> &'static str {
+        self.kind().name()
+    }
+
     /// The cause, owned.
     pub fn into_kind(self) -> ErrorKind {
         *self.0

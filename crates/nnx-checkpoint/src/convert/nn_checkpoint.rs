@@ -44,6 +44,7 @@ pub(super) fn plan(
             for (key, value) in &options.metadata {
                 checkpoint.extra_metadata.insert(key.clone(), value.clone());
             }
+            checkpoint = checkpoint.with_format_metadata();
             let (state, metadata) = checkpoint.safetensors_parts()?;
             let items = Items::of_tensors(state.into_iter());
             tensors::plan(

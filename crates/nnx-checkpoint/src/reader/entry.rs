@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::Dtype;
+use super::part::Part;
+use crate::error::{Error, ErrorKind, Result};
 use crate::pickle::NodeId;
+use crate::{Dtype, Tensor};
 
 /// A tensor of an open checkpoint, without its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,17 +21,41 @@ pub struct TensorEntry {
 }
 
 /// Where a tensor is found.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(super) struct Place {
-    /// Which of the files.
-    pub(super) part: usize,
+    /// The file.
+    pub(super) part: Arc<Part>,
     /// Its node in the graph of a PyTorch file.
     pub(super) node: Option<NodeId>,
     /// The name in a safetensors file, where it is another one.
     pub(super) kept: Option<Arc<str>>,
 }
 
+impl PartialEq for Place {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.part, &other.part) && (self.node, &self.kept) == (other.node, &other.kept)
+    }
+}
+
+impl Eq for Place {}
+
 impl TensorEntry {
+    /// The tensor.
+    ///
+    /// # Errors
+    /// When its layout has no plain bytes (a sparse tensor, or one on the meta device), it does not
+    /// lie within its storage, or the storage's bytes do not match their checksum.
+    pub fn tensor(&self) -> Result<Tensor> {
+        let place = &self.place;
+        let stored = place.kept.as_ref().unwrap_or(&self.name);
+        place
+            .part
+            .tensor(place.node, stored)
+            .transpose()
+            .unwrap_or_else(|| Err(Error::new(ErrorKind::NoSuchTensor)))
+            .map_err(|error| error.in_tensor(&self.name))
+    }
+
     /// Its node in the graph of a PyTorch file.
     pub(crate) fn node(&self) -> Option<NodeId> {
         self.place.node

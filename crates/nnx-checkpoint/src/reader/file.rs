@@ -9,6 +9,7 @@ use indexmap::IndexMap;
 use super::arrays::ArrayContents;
 use super::entry::{OtherEntry, Place, TensorEntry};
 use super::options::OpenOptions;
+use super::part::Part;
 use super::{alias, index, mistaken, names, view};
 use crate::error::{Error, ErrorKind, Result};
 use crate::globals::{self, GlobalUse};
@@ -29,18 +30,17 @@ pub(super) struct File {
     pub(super) notes: Vec<String>,
     /// How many storages there are.
     pub(super) storages: usize,
-    pub(super) part: Part,
-}
-
-/// Where the tensors' bytes come from.
-#[derive(Debug)]
-pub(super) enum Part {
-    Torch(Arc<TorchObject>, ArrayContents),
-    SafeTensors(SafeTensors),
+    pub(super) part: Arc<Part>,
 }
 
 /// Reads a file, by what its bytes say that it is.
 pub(super) fn read(bytes: &Bytes, options: &OpenOptions) -> Result<File> {
+    let mut file = read_contents(bytes, options)?;
+    file.notes.extend(globals::note(&file.globals));
+    Ok(file)
+}
+
+fn read_contents(bytes: &Bytes, options: &OpenOptions) -> Result<File> {
     let prefix = bytes.get(..SNIFF_BYTES).unwrap_or(bytes);
     match sniff(prefix) {
         _ if bytes.is_empty() => Err(Error::new(ErrorKind::Empty)),
@@ -64,7 +64,15 @@ fn torch(bytes: &Bytes, format: Format, options: &OpenOptions) -> Result<File> {
     globals::settle(&mut opening.globals, object.graph());
     // In a file with storages the tensors are PyTorch's own, and arrays are values beside them.
     let has_arrays = opening.format == Format::Pickle || object.storage_count() == 0;
-    let listing = names::list(&object, opening.constants, has_arrays, &options.limits)?;
+    let contents = ArrayContents::default();
+    let part = Arc::new(Part::Torch(Arc::clone(&object), contents));
+    let listing = names::list(
+        &object,
+        &part,
+        opening.constants,
+        has_arrays,
+        &options.limits,
+    )?;
     match view::latin1_keys(object.graph()) {
         0 => {}
         count => opening.notes.push(format!(
@@ -80,7 +88,7 @@ fn torch(bytes: &Bytes, format: Format, options: &OpenOptions) -> Result<File> {
         metadata: IndexMap::new(),
         notes: opening.notes,
         storages: object.storage_count().saturating_add(listing.arrays),
-        part: Part::Torch(object, ArrayContents::default()),
+        part,
     })
 }
 
@@ -92,6 +100,8 @@ fn safetensors(bytes: &Bytes, options: &OpenOptions) -> Result<File> {
 }
 
 fn of_safetensors(file: SafeTensors, options: &OpenOptions) -> File {
+    let file = Arc::new(file);
+    let part = Arc::new(Part::SafeTensors(Arc::clone(&file)));
     let mut tensors: Vec<TensorEntry> = file
         .tensors()
         .enumerate()
@@ -104,7 +114,7 @@ fn of_safetensors(file: SafeTensors, options: &OpenOptions) -> File {
             layout: "strided",
             is_array: false,
             place: Place {
-                part: 0,
+                part: Arc::clone(&part),
                 node: None,
                 kept: None,
             },
@@ -128,7 +138,7 @@ fn of_safetensors(file: SafeTensors, options: &OpenOptions) -> File {
         globals: Vec::new(),
         metadata: file.metadata().clone(),
         notes,
-        part: Part::SafeTensors(file),
+        part,
     }
 }
 
@@ -142,7 +152,7 @@ fn unknown(bytes: &Bytes, options: &OpenOptions) -> Result<File> {
     match torch(bytes, Format::Pickle, options) {
         Ok(file) if is_whole_pickle(&file) => return Ok(file),
         // It need not end well to have done its harm.
-        Err(error) if matches!(error.kind(), ErrorKind::ForbiddenGlobal { .. }) => {
+        Err(error) if matches!(error.kind(), ErrorKind::UnsafeGlobal { .. }) => {
             return Err(error);
         }
         _ => {}
@@ -165,7 +175,7 @@ fn unknown(bytes: &Bytes, options: &OpenOptions) -> Result<File> {
 /// Whether the pickle fills the file and is of something that holds others: a few letters of any
 /// text may be a pickle of a number.
 fn is_whole_pickle(file: &File) -> bool {
-    let Part::Torch(object, _) = &file.part else {
+    let Some(object) = file.part.object() else {
         return false;
     };
     let graph = object.graph();

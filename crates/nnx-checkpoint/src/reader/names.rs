@@ -3,7 +3,8 @@
 //! - Mapping keys and sequence indices are joined with `.`; a plain state dict keeps its keys.
 //! - A pickled `torch.nn.Module` is named as its `state_dict()` would be: parameters, persistent
 //!   buffers, what its class adds, then children. All else that it has is listed beside the tensors.
-//! - Any other object contributes its attribute names.
+//! - Any other object that holds a tensor, or is the whole of its file, contributes its attribute
+//!   names.
 //! - In a file without storages of PyTorch's, and in a pickle that `torch.save` did not write, an
 //!   array of NumPy is a tensor, if PyTorch has its dtype. In another file it is a value.
 //! - A tensor that is the whole of its file has the empty name.
@@ -20,6 +21,7 @@ use std::sync::Arc;
 use super::describe::describe;
 use super::entry::{OtherEntry, Place, TensorEntry, byte_len};
 use super::number;
+use super::part::Part;
 use super::survey::{Survey, TensorNode, Wrapper};
 use super::view::{self, Child, Role};
 use crate::error::{Error, ErrorKind, Result, one_line, shown_path};
@@ -51,6 +53,7 @@ pub(super) struct Listing {
 /// [`Limits::max_shared_name_bytes`] is reached.
 pub(super) fn list(
     object: &TorchObject,
+    part: &Arc<Part>,
     constants: Option<NodeId>,
     has_arrays: bool,
     limits: &Limits,
@@ -60,6 +63,7 @@ pub(super) fn list(
     let survey = Survey::of(object, &roots, has_arrays, limits)?;
     let mut walk = Walk {
         object,
+        part,
         limits,
         survey: &survey,
         path: String::new(),
@@ -89,6 +93,7 @@ pub(super) fn list(
 
 struct Walk<'a> {
     object: &'a TorchObject,
+    part: &'a Arc<Part>,
     limits: &'a Limits,
     survey: &'a Survey,
     /// The name of where the walk is.
@@ -184,13 +189,13 @@ impl<'a> Walk<'a> {
             )?;
             return Ok(None);
         }
+        let graph = self.object.graph();
         let wrapper = survey.wrapper(id);
-        let is_listed_alone = match wrapper {
-            Some(_) => false,
-            None => {
-                children.is_empty() || !(holds_tensor || view::is_open(self.object.graph(), id))
-            }
-        };
+        // The attributes of an object that is the whole of its file are what the file is about.
+        let is_open = view::is_open(graph, id)
+            || (is_root && view::has_attributes(graph, id) && have_names_of_their_own(children));
+        let is_listed_alone =
+            wrapper.is_none() && (children.is_empty() || !(holds_tensor || is_open));
         if is_listed_alone {
             self.other(id, "")?;
             return Ok(None);
@@ -233,7 +238,7 @@ impl<'a> Walk<'a> {
             layout: info.layout.name(),
             is_array: false,
             place: Place {
-                part: 0,
+                part: Arc::clone(self.part),
                 node: Some(node),
                 kept: None,
             },
@@ -255,7 +260,7 @@ impl<'a> Walk<'a> {
             layout: "strided",
             is_array: true,
             place: Place {
-                part: 0,
+                part: Arc::clone(self.part),
                 node: Some(node),
                 kept: None,
             },
@@ -287,7 +292,7 @@ impl<'a> Walk<'a> {
             layout: "strided",
             is_array: false,
             place: Place {
-                part: 0,
+                part: Arc::clone(self.part),
                 node: Some(node),
                 kept: None,
             },
@@ -404,6 +409,14 @@ impl<'a> Walk<'a> {
         }
         Ok(())
     }
+}
+
+/// Whether no two have one name, as an argument and an attribute of an object may.
+fn have_names_of_their_own(children: &[Child]) -> bool {
+    let mut names = HashSet::new();
+    children
+        .iter()
+        .all(|child| names.insert(child.key.as_str()))
 }
 
 fn tensor_in_words(dtype: Dtype, shape: &[usize]) -> String {

@@ -192,7 +192,6 @@ impl CheckpointReader {
         file.tensors
             .into_iter()
             .map(|mut entry| {
-                entry.place.part = part;
                 entry.storage = entry.storage.map(|index| index.saturating_add(first));
                 entry
             })

@@ -252,14 +252,9 @@ impl TorchObject {
             .map(|slot| slot.location.as_str())
     }
 
-    /// The storages in the order of their first use, each with its key.
-    pub(crate) fn storages(&self) -> impl Iterator<Item = (&str, Result<&Storage>)> {
-        self.slots.iter().map(|slot| {
-            (
-                slot.key.as_str(),
-                slot.storage(self.archive.as_ref(), self.loading),
-            )
-        })
+    /// The name of a storage within the file.
+    pub(super) fn storage_key(&self, index: usize) -> Option<&str> {
+        self.slots.get(index).map(|slot| slot.key.as_str())
     }
 }
 

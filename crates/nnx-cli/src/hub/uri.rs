@@ -16,7 +16,7 @@ const SCHEME: &str = "hf://";
 pub(crate) fn local(path: &Path) -> Result<Cow<'_, Path>, Failure> {
     match path.to_str().and_then(|path| path.strip_prefix(SCHEME)) {
         None => Ok(Cow::Borrowed(path)),
-        Some(place) => remote::download(place).map(Cow::Owned),
+        Some(path) => remote::download(path).map(Cow::Owned),
     }
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn is_remote(path: &Path) -> bool {
 /// As for [`local`].
 pub(crate) fn local_header(path: &Path) -> Result<Option<tempfile::NamedTempFile>, Failure> {
     match path.to_str().and_then(|path| path.strip_prefix(SCHEME)) {
-        Some(place) if place.ends_with(".safetensors") => remote::header(place),
+        Some(path) if path.ends_with(".safetensors") => remote::header(path),
         _ => Ok(None),
     }
 }
@@ -98,7 +98,7 @@ mod remote {
             .map_err(|failure| failure.with_path(&format!("{SCHEME}{text}")))
     }
 
-    /// A file of the header and a hole in the place of the rest, of which nothing is read.
+    /// A file of the header and a hole in place of the rest, of which nothing is read.
     fn stand_in(remote: &RemoteFile) -> Result<NamedTempFile, Failure> {
         let header = remote.safetensors_header()?;
         let write = || -> std::io::Result<NamedTempFile> {
@@ -186,10 +186,10 @@ mod remote {
         #[test]
         fn the_parts_of_a_path() {
             let check = |text: &str, repo: &str, revision: Option<&str>, file: Option<&str>| {
-                let place = RepoPath::parse(text).expect(text);
-                assert_eq!(place.repo.as_str(), repo, "{text}");
-                assert_eq!(place.revision.as_deref(), revision, "{text}");
-                assert_eq!(place.file.as_deref(), file, "{text}");
+                let path = RepoPath::parse(text).expect(text);
+                assert_eq!(path.repo.as_str(), repo, "{text}");
+                assert_eq!(path.revision.as_deref(), revision, "{text}");
+                assert_eq!(path.file.as_deref(), file, "{text}");
             };
             check("a/b", "a/b", None, None);
             check("a/b/", "a/b", None, None);
@@ -215,11 +215,15 @@ mod remote {
     use super::SCHEME;
     use crate::failure::Failure;
 
-    pub(super) fn download(place: &str) -> Result<PathBuf, Failure> {
-        Err(super::super::needs_hub(&format!("`{SCHEME}{place}`")))
+    fn missing(path: &str) -> Failure {
+        Failure::missing_feature(&format!("`{SCHEME}{path}`"), "the Hub", "hub")
     }
 
-    pub(super) fn header(place: &str) -> Result<Option<NamedTempFile>, Failure> {
-        Err(super::super::needs_hub(&format!("`{SCHEME}{place}`")))
+    pub(super) fn download(path: &str) -> Result<PathBuf, Failure> {
+        Err(missing(path))
+    }
+
+    pub(super) fn header(path: &str) -> Result<Option<NamedTempFile>, Failure> {
+        Err(missing(path))
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use indexmap::IndexMap;
 
 use super::shards::{self, Sized};
-use super::{Container, Content, Expected, FilePlan, Piece, Plan};
+use super::{Container, Content, Expected, FilePlan, Piece, Plan, say_format};
 use crate::convert::item::{Item, Transform, is_loose};
 use crate::convert::make::Make;
 use crate::convert::options::{ConvertOptions, Tied};
@@ -176,6 +176,7 @@ fn alias(items: &mut Vec<Item>, metadata: &mut IndexMap<String, String>, notes: 
         }
         notes.push(format!("`{}` is an alias of `{name}`", item.name));
         metadata.insert(item.name.clone(), name.clone());
+        say_format(metadata);
         false
     });
 }
