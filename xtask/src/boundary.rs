@@ -62,13 +62,6 @@ const KNOWN_CIRCLES: &[(&str, &[&str])] = &[
     ("nnx-cli", &["runs/compare/monitors", "runs/compare/tables"]),
     ("nnx-cli", &["runs/further", "runs/metrics"]),
     ("nnx-cli", &["scan/contents", "scan/tar", "scan/zip"]),
-    ("nnx-params", &["error", "python_text"]),
-    (
-        "nnx-params",
-        &["python_text/literal", "python_text/literal_string"],
-    ),
-    ("nnx-params", &["state", "value"]),
-    ("nnx-params", &["yaml/analysis", "yaml/scalar"]),
 ];
 
 pub(crate) fn run(arguments: Arguments) -> Result<()> {
