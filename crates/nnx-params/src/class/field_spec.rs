@@ -92,7 +92,7 @@ where
     }
 
     /// A state has Python's `repr` of the value.
-    pub(crate) fn as_text(mut self) -> Self {
+    pub(crate) fn written_as_text(mut self) -> Self {
         self.as_text = true;
         self
     }
