@@ -42,26 +42,8 @@ const LIGHT: [(&str, bool); 3] = [
 const KNOWN_CIRCLES: &[(&str, &[&str])] = &[
     ("nnx-checkpoint", &["convert/make", "convert/origin"]),
     ("nnx-checkpoint", &["convert/nn_checkpoint", "convert/plan"]),
-    (
-        "nnx-checkpoint",
-        &[
-            "torch/bare",
-            "torch/legacy",
-            "torch/nested",
-            "torch/object",
-            "torch/rebuild",
-            "torch/tar",
-            "torch/zip",
-        ],
-    ),
-    ("nnx-cli", &["scan/contents", "scan/tar", "scan/zip"]),
-    ("nnx-params", &["error", "python_text"]),
-    (
-        "nnx-params",
-        &["python_text/literal", "python_text/literal_string"],
-    ),
-    ("nnx-params", &["state", "value"]),
-    ("nnx-params", &["yaml/analysis", "yaml/scalar"]),
+    ("nnx-checkpoint", &["torch/legacy", "torch/nested"]),
+    ("nnx-checkpoint", &["torch/object", "torch/rebuild"]),
 ];
 
 pub(crate) fn run(arguments: Arguments) -> Result<()> {
