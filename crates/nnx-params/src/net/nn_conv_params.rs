@@ -33,7 +33,7 @@ python_class! {
     }
     fields {
         /// The output channels of each block.
-        conv_channels: Vec<usize> => &[usize] = required(channels).as_text();
+        conv_channels: Vec<usize> => &[usize] = required(channels).written_as_text();
         /// The channels of the input image.
         in_channels: usize => usize = defaulted(count::<1>, 1), set usize, "Default: 1.";
         /// The side of the convolution kernels, in pixels.

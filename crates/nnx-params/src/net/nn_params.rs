@@ -55,7 +55,7 @@ python_class! {
         output_dim: usize => usize = required(count::<1>);
         /// The widths of the hidden layers; an empty list and none differ only in their state.
         hidden_dims: Option<Vec<usize>> => Option<&[usize]> =
-            optional(counts).always().as_text();
+            optional(counts).always().written_as_text();
         /// The number of attention heads.
         n_heads: Option<usize> => Option<usize> = optional(count::<1>);
         /// The probability of dropping a value, from 0 to 1.
@@ -67,10 +67,10 @@ python_class! {
         activations: Option<Vec<Activations>> => Option<&[Activations]> =
             by(|arguments, field| per_layer(arguments, field, Activations::from_value))
                 .or(None)
-                .as_text();
+                .written_as_text();
         /// The dropout probabilities of the single hidden layers.
         dropout_probs: Option<Vec<Number>> => Option<&[Number]> =
-            by(|arguments, field| per_layer(arguments, field, probability)).or(None).as_text();
+            by(|arguments, field| per_layer(arguments, field, probability)).or(None).written_as_text();
         /// Computed from the other sizes; an argument is only compared with them.
         _dims: Option<Vec<usize>> = optional(counts).never();
     }

@@ -46,7 +46,7 @@ optimizer_class! {
     weight_decay { required(not_negative) }
     more fields {
         /// The momentum of gradient descent, or the betas of Adam.
-        momentum: Momentum => Momentum = required(Momentum::from_value).as_text();
+        momentum: Momentum => Momentum = required(Momentum::from_value).written_as_text();
         /// What Adam adds to its denominator.
         eps: f64 => f64 = defaulted(eps, DEFAULT_EPS),
             set impl Into<Number> as Number, "Default: 1e-8.";
