@@ -62,10 +62,6 @@ const KNOWN_CIRCLES: &[(&str, &[&str])] = &[
     ("nnx-cli", &["runs/compare/monitors", "runs/compare/tables"]),
     ("nnx-cli", &["runs/further", "runs/metrics"]),
     ("nnx-cli", &["scan/contents", "scan/tar", "scan/zip"]),
-    ("nnx-net", &["dropout", "linear", "net"]),
-    ("nnx-run", &["best", "journal", "run"]),
-    ("nnx-run", &["journal/history", "journal/lineage"]),
-    ("nnx-run", &["journal/reader", "journal/records"]),
 ];
 
 pub(crate) fn run(arguments: Arguments) -> Result<()> {

@@ -18,12 +18,6 @@ const WEIGHT_MAP: &str = "weight_map";
 /// The key of what else the index tells.
 const METADATA: &str = "metadata";
 
-/// Whether the bytes are an index, well-formed or not: a JSON object with that key in it.
-pub(super) fn is_one(bytes: &[u8]) -> bool {
-    const KEY: &[u8] = b"\"weight_map\"";
-    bytes.trim_ascii_start().starts_with(b"{") && bytes.windows(KEY.len()).any(|part| part == KEY)
-}
-
 /// What an index says.
 #[derive(Debug, Default)]
 pub(super) struct Index {

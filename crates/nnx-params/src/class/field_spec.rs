@@ -12,7 +12,7 @@ pub(crate) struct FieldSpec<T, R> {
     read: R,
     default: Option<T>,
     written: Written<T>,
-    written_as_text: bool,
+    as_text: bool,
     pickled: fn(&T) -> PickledValue,
 }
 
@@ -56,7 +56,7 @@ where
         read,
         default: None,
         written: Written::Always,
-        written_as_text: false,
+        as_text: false,
         pickled: T::to_pickled,
     }
 }
@@ -93,7 +93,7 @@ where
 
     /// A state has Python's `repr` of the value.
     pub(crate) fn written_as_text(mut self) -> Self {
-        self.written_as_text = true;
+        self.as_text = true;
         self
     }
 
@@ -129,7 +129,7 @@ where
         };
         if is_written {
             let value = value.to_value(full);
-            if self.written_as_text {
+            if self.as_text {
                 state.insert(field, repr(&value));
             } else {
                 state.insert(field, value);

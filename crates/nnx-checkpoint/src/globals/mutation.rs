@@ -1,15 +1,15 @@
 //! What known names make objects of their own, so that filling these changes nothing else.
 
-use super::Standing;
+use super::SafetyLevel;
 
 /// What is known of filling what a known class or function gives.
-pub(super) fn of_known(module: &str, name: &str) -> Standing {
+pub(super) fn of_known(module: &str, name: &str) -> SafetyLevel {
     if is_enum(module, name) {
-        Standing::Unknown
+        SafetyLevel::Suspicious
     } else if is_class(module, name) || makes_new(module, name) {
-        Standing::Known
+        SafetyLevel::Innocuous
     } else {
-        Standing::Dangerous
+        SafetyLevel::Dangerous
     }
 }
 

@@ -1,30 +1,26 @@
 use std::io::Write;
-use std::path::Path;
 
 use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use nnx::checkpoint::zip::ZipWriter;
 
-use super::contents::Scanner;
-use super::verdict::{Judgement, Verdict};
+use super::{FileReport, Verdict, scan_bytes};
+use crate::zip::ZipWriter;
 
 /// Runs a program in every unpickler that comes so far.
 const PAYLOAD: &[u8] = b"cposix\nsystem\n(S'true'\ntR.";
 /// `I0x10`, which Python reads and many a scanner does not.
 const PREFIX: &[u8] = b"I0x10\n0";
 
-fn judge(bytes: &[u8]) -> Judgement {
-    let mut scanner = Scanner::default();
-    scanner.file(&Bytes::copy_from_slice(bytes));
-    scanner.into_judgement(Path::new("file"))
+fn judge(bytes: &[u8]) -> FileReport {
+    scan_bytes(Bytes::copy_from_slice(bytes))
 }
 
 #[track_caller]
 fn check(bytes: &[u8], expected: Verdict) {
     let found = judge(bytes);
     assert_eq!(
-        found.verdict,
+        found.verdict(),
         expected,
         "{}: {found:?}",
         bytes.escape_ascii()
@@ -190,9 +186,9 @@ fn a_safetensors_file_that_is_a_pickle_too_is_found() {
     header.push(b'\n');
     let file = [&0x4055_u64.to_le_bytes()[..], &header, &body].concat();
     assert!(
-        nnx::checkpoint::safetensors::SafeTensors::parse(
+        crate::safetensors::SafeTensors::parse(
             &Bytes::from(file.clone()),
-            &nnx::checkpoint::Limits::default()
+            &crate::Limits::default()
         )
         .is_ok()
     );
@@ -307,7 +303,7 @@ fn filling_what_a_function_gives_is_dangerous() {
     // A member of an enumeration is everybody's.
     check(
         b"\x80\x02cuuid\nSafeUUID\nK\x00\x85R}K\x01K\x02sb.",
-        Verdict::Unknown,
+        Verdict::Suspicious,
     );
     // What makes objects of its own.
     for made in [
@@ -331,20 +327,20 @@ fn a_class_that_comes_with_its_source_is_known_if_it_is_a_known_class() {
         Verdict::Clean,
     );
     check(&by_id(b"ctorch.nn.functional\nrelu\n"), Verdict::Dangerous);
-    check(&by_id(b"cmine\nNet\n"), Verdict::Unknown);
+    check(&by_id(b"cmine\nNet\n"), Verdict::Suspicious);
     check(
         &by_id(b"ctorch.jit._pickle\nbuild_intlist\nctorch.nn.modules.linear\nLinear\n\x85R"),
-        Verdict::Unknown,
+        Verdict::Suspicious,
     );
 }
 
 #[test]
 fn the_classes_of_a_program_are_known_beside_it_alone() {
     let pickle: &[u8] = b"\x80\x02c__torch__\nNet\n)\x81}b.";
-    check(pickle, Verdict::Unknown);
+    check(pickle, Verdict::Suspicious);
     check(
         &zip(&[("data.pkl", pickle), ("version", b"3\n")]),
-        Verdict::Unknown,
+        Verdict::Suspicious,
     );
     let constants: &[u8] = b"\x80\x02).";
     check(
@@ -353,7 +349,7 @@ fn the_classes_of_a_program_are_known_beside_it_alone() {
     );
     check(
         &zip(&[("other", pickle), ("constants.pkl", constants)]),
-        Verdict::Unknown,
+        Verdict::Suspicious,
     );
 }
 
@@ -394,5 +390,5 @@ fn what_many_calls_share_is_looked_at_once() {
         b"t.",
     ];
     let found = judge(&encode.concat());
-    assert_eq!((found.verdict, found.pickles), (Verdict::Clean, 2));
+    assert_eq!((found.verdict(), found.pickles()), (Verdict::Clean, 2));
 }

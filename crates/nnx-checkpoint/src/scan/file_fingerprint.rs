@@ -5,9 +5,8 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::time::SystemTime;
 
-use nnx::checkpoint::{Error, Source};
-
-use crate::failure::Failure;
+use super::error::ScanError;
+use crate::{Error, Source};
 
 /// Files up to this size are read rather than mapped: one that is cut short meanwhile must not end
 /// the whole scan, which it would if it were mapped.
@@ -15,17 +14,17 @@ const MAX_READ_BYTES: u64 = 16 << 20;
 
 /// Size and time of a regular file: if they are the same afterwards, so is the file.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Sight {
+pub(super) struct FileFingerprint {
     len: u64,
     modified: Option<SystemTime>,
 }
 
-impl Sight {
-    /// What is to be seen of the file now.
+impl FileFingerprint {
+    /// The fingerprint that the file has now.
     ///
     /// # Errors
     /// When it is not there.
-    pub(super) fn of(path: &Path) -> Result<Self, Failure> {
+    pub(super) fn new(path: &Path) -> Result<Self, ScanError> {
         let metadata = fs::metadata(path).map_err(Error::from)?;
         Ok(Self {
             len: metadata.len(),
@@ -38,7 +37,7 @@ impl Sight {
     /// # Errors
     /// When it is no regular file or cannot be read; when it has no size and yet holds something, as
     /// the files of `/proc` do: what they hold is made as it is read, and may never end.
-    pub(super) fn open(&self, path: &Path) -> Result<Source, Failure> {
+    pub(super) fn open(&self, path: &Path) -> Result<Source, ScanError> {
         let source = if self.len > MAX_READ_BYTES {
             Source::open(path)?
         } else if self.len > 0 {
@@ -49,7 +48,7 @@ impl Sight {
             if !is_empty(path).map_err(Error::from)? {
                 let message = "the file says that it is empty and is not: the system makes up what \
                                it holds";
-                return Err(Failure::new("unsupported", message));
+                return Err(ScanError::new("unsupported", message));
             }
             source
         };
@@ -60,7 +59,7 @@ impl Sight {
                 self.len,
                 source.bytes().len()
             );
-            return Err(Failure::new("io", message));
+            return Err(ScanError::new("io", message));
         }
         Ok(source)
     }
@@ -99,15 +98,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         fs::write(&path, [1, 2, 3]).unwrap();
-        let seen = Sight::of(&path).unwrap();
+        let seen = FileFingerprint::new(&path).unwrap();
         assert_eq!(seen.open(&path).unwrap().bytes().len(), 3);
         fs::write(&path, [1, 2]).unwrap();
         let failure = seen.open(&path).unwrap_err();
-        assert!(failure.message().contains("3 bytes, but has 2"));
-        assert_ne!(Sight::of(&path).unwrap(), seen);
+        assert!(failure.what().contains("3 bytes, but has 2"));
+        assert_ne!(FileFingerprint::new(&path).unwrap(), seen);
         fs::remove_file(&path).unwrap();
         assert!(seen.open(&path).is_err());
-        assert!(Sight::of(&path).is_err());
+        assert!(FileFingerprint::new(&path).is_err());
     }
 
     #[test]
@@ -115,7 +114,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         fs::write(&path, []).unwrap();
-        let source = Sight::of(&path).unwrap().open(&path).unwrap();
+        let source = FileFingerprint::new(&path).unwrap().open(&path).unwrap();
         assert!(source.bytes().is_empty());
     }
 }

@@ -6,10 +6,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use nnx::checkpoint::pickle::{self, Call, Graph, Node, NodeId};
-use nnx::checkpoint::{Format, Limits, sniff};
+use crate::globals::LOADS_BYTES;
+use crate::pickle::{self, Call, Graph, Node, NodeId};
+use crate::{Format, Limits, sniff};
 
-const LOADS_BYTES: (&str, &str) = ("torch.storage", "_load_from_bytes");
 /// The pickles of a legacy stream: magic, version, sizes of integers, the object, keys of storages.
 const PICKLES: usize = 5;
 

@@ -11,7 +11,7 @@ const COUNTED_ZEROS: usize = 1 << 20;
 
 /// The error of a file that is something else. `bytes` are those of the file, or its first ones.
 #[cold]
-pub(super) fn error(format: Format, bytes: &[u8]) -> Error {
+pub(crate) fn error(format: Format, bytes: &[u8]) -> Error {
     let hint = match format {
         Format::EmptyZip => "nothing is in it; fetch the file again",
         Format::Gguf => "llama.cpp reads it; look for the model's safetensors files instead",
@@ -50,7 +50,7 @@ const DOWNLOAD: &str =
 /// The error of a file that its first bytes tell to be of a kind that has nothing to do with models,
 /// or of one that a download has left without its beginning.
 #[cold]
-pub(super) fn otherwise(bytes: &[u8]) -> Option<Error> {
+pub(crate) fn otherwise(bytes: &[u8]) -> Option<Error> {
     let head = bytes.get(..COUNTED_ZEROS).unwrap_or(bytes);
     let zeros = head.iter().take_while(|&&byte| byte == 0).count();
     let what = if zeros < MIN_ZEROS {
@@ -108,7 +108,7 @@ const ANOTHER: &str = "it has the name of another file; fetch the model again";
 
 /// The error of a file of no format that is known here.
 #[cold]
-pub(super) fn unknown() -> Error {
+pub(crate) fn unknown() -> Error {
     not_a_checkpoint(
         "a file of no known format".to_owned(),
         "PyTorch's and safetensors files are read; if it should be one, fetch it again",
@@ -117,7 +117,7 @@ pub(super) fn unknown() -> Error {
 
 /// The error of a folder without weights.
 #[cold]
-pub(super) fn folder() -> Error {
+pub(crate) fn folder() -> Error {
     not_a_checkpoint(
         "a folder without weights of a standard name".to_owned(),
         "open the file itself, or name it `model.safetensors` or `pytorch_model.bin`",
@@ -126,13 +126,13 @@ pub(super) fn folder() -> Error {
 
 /// The error of a folder of another kind.
 #[cold]
-pub(super) fn folder_of(what: &str, hint: &str) -> Error {
+pub(crate) fn folder_of(what: &str, hint: &str) -> Error {
     not_a_checkpoint(what.to_owned(), hint)
 }
 
 /// The error of an index without its folder.
 #[cold]
-pub(super) fn index() -> Error {
+pub(crate) fn index() -> Error {
     not_a_checkpoint(
         "the index of a sharded checkpoint".to_owned(),
         "it names files beside it: open it by its path",

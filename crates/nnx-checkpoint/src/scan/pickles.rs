@@ -3,12 +3,14 @@
 use std::collections::HashSet;
 
 use bytes::Bytes;
-use nnx::checkpoint::pickle::{self, Graph, Node, Part};
-use nnx::checkpoint::{ErrorKind, Standing, soundly_called};
 
-use super::contents::{Place, Scanner};
-use super::{fillings, storages};
-use crate::failure::Failure;
+use super::entry_path::EntryPath;
+use super::error::ScanError;
+use super::scanner::Scanner;
+use super::{mutations, storages};
+use crate::ErrorKind;
+use crate::globals::{self, SafetyLevel};
+use crate::pickle::{self, Graph, Node, Part};
 
 /// Pickles that may stand behind one another; five begin a legacy file of PyTorch.
 const MAX_PICKLES: usize = 10_000;
@@ -23,7 +25,7 @@ impl Scanner {
     /// unless what makes them fail stands behind what Python would have run by then.
     ///
     /// `sound_otherwise`: the bytes are sound in another format.
-    pub(super) fn stream(&mut self, bytes: &Bytes, place: &Place, sound_otherwise: bool) {
+    pub(super) fn stream(&mut self, bytes: &Bytes, place: &EntryPath, sound_otherwise: bool) {
         self.stream_at(bytes, 0, place, sound_otherwise);
     }
 
@@ -32,7 +34,7 @@ impl Scanner {
         &mut self,
         bytes: &Bytes,
         start: usize,
-        place: &Place,
+        place: &EntryPath,
         sound_otherwise: bool,
     ) {
         let mut start = start;
@@ -49,7 +51,7 @@ impl Scanner {
             } = pickle::read_or_part(rest, &self.limits);
             match outcome {
                 Ok(_) => {
-                    self.pickles += 1;
+                    self.pickles = self.pickles.saturating_add(1);
                     self.graph(&graph, start as u64, place, true);
                 }
                 Err(error) => {
@@ -58,14 +60,14 @@ impl Scanner {
                     let broke_off = (first && begins(rest, &graph, place))
                         || (is_limit && (first || graph.len() >= MIN_OBJECTS));
                     if broke_off || is_meant(&graph) {
-                        self.pickles += 1;
+                        self.pickles = self.pickles.saturating_add(1);
                         self.graph(&graph, start as u64, place, false);
-                        let failure = Failure::from(error);
+                        let failure = ScanError::from(error);
                         let offset = failure.offset();
                         let offset = offset.map(|offset| offset.saturating_add(start as u64));
                         self.fail(failure.at(offset), place);
                     } else if names_danger(&graph) {
-                        self.pickles += 1;
+                        self.pickles = self.pickles.saturating_add(1);
                         self.graph(&graph, start as u64, place, false);
                     }
                 }
@@ -76,15 +78,15 @@ impl Scanner {
             }
         }
         let message = format!("more than {MAX_PICKLES} pickles one behind the other");
-        self.fail(Failure::new("limit_exceeded", message), place);
+        self.fail(ScanError::new("limit_exceeded", message), place);
     }
 
     /// Adds what a pickle names, and looks into the byte strings that it holds. Of a pickle that is
     /// not `whole` no one can tell what it would do with what a call gives.
-    fn graph(&mut self, graph: &Graph, start: u64, place: &Place, whole: bool) {
+    fn graph(&mut self, graph: &Graph, start: u64, place: &EntryPath, whole: bool) {
         let mut sound = storages::only_restored(graph, &self.limits);
         if whole {
-            sound.extend(soundly_called(graph));
+            sound.extend(globals::soundly_called(graph));
         }
         let mut encoded = HashSet::new();
         for (id, node) in graph.nodes() {
@@ -101,11 +103,11 @@ impl Scanner {
                     self.look(&Bytes::copy_from_slice(bytes), &place.value(offset));
                 }
                 Node::Object(object) => {
-                    self.filling(graph, (id, object), offset, place);
+                    self.mutation(graph, (id, object), offset, place);
                     // Many calls may share one text.
-                    if let Some(text) = fillings::encoded_text(graph, object)
+                    if let Some(text) = mutations::encoded_text(graph, object)
                         && encoded.insert(text)
-                        && let Some(bytes) = fillings::encoded(graph, text)
+                        && let Some(bytes) = mutations::encoded(graph, text)
                     {
                         self.look(&bytes, &place.value(offset));
                     }
@@ -119,7 +121,7 @@ impl Scanner {
 
 /// Whether bytes that broke off were a pickle from their first opcode on. In an archive they may
 /// be numbers that begin so by chance, unless the entry is called a pickle.
-fn begins(bytes: &[u8], graph: &Graph, place: &Place) -> bool {
+fn begins(bytes: &[u8], graph: &Graph, place: &EntryPath) -> bool {
     let is_called_pickle = |entry: &String| entry.ends_with(".pkl") || entry.ends_with(".pickle");
     matches!(bytes, [PROTO, ..=NEWEST_PROTOCOL, ..])
         && (place.nesting == 0
@@ -139,7 +141,8 @@ fn is_meant(graph: &Graph) -> bool {
 }
 
 fn names_danger(graph: &Graph) -> bool {
-    let is_dangerous = |module: &str, name: &str| Standing::of(module, name) == Standing::Dangerous;
+    let is_dangerous =
+        |module: &str, name: &str| SafetyLevel::of_global(module, name) == SafetyLevel::Dangerous;
     graph.nodes().any(|(_, node)| is_named(node, is_dangerous))
 }
 

@@ -5,15 +5,16 @@ use std::io::{self, Read};
 use bytes::Bytes;
 use flate2::read::{MultiGzDecoder, ZlibDecoder};
 
-use super::contents::{MAX_INFLATED_BYTES, Place, Scanner};
-use crate::failure::Failure;
+use super::entry_path::EntryPath;
+use super::error::ScanError;
+use super::scanner::{MAX_INFLATED_BYTES, Scanner};
 
 /// What stands in the place of an archive entry's name.
 const CONTENT: &str = "(inflated)";
 
 impl Scanner {
     /// Looks into a file of gzip, all its members one behind the other.
-    pub(super) fn gzip(&mut self, bytes: &Bytes, place: &Place) {
+    pub(super) fn gzip(&mut self, bytes: &Bytes, place: &EntryPath) {
         let (content, outcome) = self.inflated(MultiGzDecoder::new(&**bytes));
         self.look(&content.into(), &place.entry(CONTENT));
         if let Err(failure) = outcome {
@@ -23,7 +24,7 @@ impl Scanner {
 
     /// Looks into a stream of zlib. Two bytes are all that it is known by, which the numbers of an
     /// archive's entry may begin with by chance: there it must be sound.
-    pub(super) fn zlib(&mut self, bytes: &Bytes, place: &Place) {
+    pub(super) fn zlib(&mut self, bytes: &Bytes, place: &EntryPath) {
         let (content, outcome) = self.inflated(ZlibDecoder::new(&**bytes));
         if outcome.is_err() && place.nesting > 0 {
             return;
@@ -35,14 +36,14 @@ impl Scanner {
     }
 
     /// Looks into a stream of zlib whose beginning is that of a text as well, if it is sound.
-    pub(super) fn zlib_or_text(&mut self, bytes: &Bytes, place: &Place) {
+    pub(super) fn zlib_or_text(&mut self, bytes: &Bytes, place: &EntryPath) {
         if let (content, Ok(())) = self.inflated(ZlibDecoder::new(&**bytes)) {
             self.look(&content.into(), &place.entry(CONTENT));
         }
     }
 
     /// What comes out of a decoder, as far as it goes and as much as may.
-    fn inflated(&mut self, decoder: impl Read) -> (Vec<u8>, Result<(), Failure>) {
+    fn inflated(&mut self, decoder: impl Read) -> (Vec<u8>, Result<(), ScanError>) {
         let allowed = MAX_INFLATED_BYTES.min(self.inflatable);
         let mut content = Vec::new();
         let read = decoder
@@ -50,7 +51,7 @@ impl Scanner {
             .read_to_end(&mut content);
         let outcome = match read {
             Err(error) => Err(broken(&error)),
-            Ok(_) if content.len() as u64 > allowed => Err(Failure::new(
+            Ok(_) if content.len() as u64 > allowed => Err(ScanError::new(
                 "limit_exceeded",
                 format!("it inflates to more than {allowed} bytes, which this command looks at"),
             )),
@@ -61,10 +62,10 @@ impl Scanner {
     }
 }
 
-fn broken(error: &io::Error) -> Failure {
+fn broken(error: &io::Error) -> ScanError {
     let message = match error.kind() {
         io::ErrorKind::UnexpectedEof => "the compressed file is cut short".to_owned(),
         _ => format!("the compressed file is broken: {error}"),
     };
-    Failure::new("malformed", message)
+    ScanError::new("malformed", message)
 }

@@ -5,10 +5,11 @@
 //! that runs in the process has to do with.
 
 use bytes::Bytes;
-use nnx::checkpoint::Standing;
-use nnx::checkpoint::pickle::{Call, Change, Graph, Node, NodeId, Object};
 
-use super::contents::{Place, Scanner};
+use super::entry_path::EntryPath;
+use super::scanner::Scanner;
+use crate::globals::SafetyLevel;
+use crate::pickle::{Call, Change, Graph, Node, NodeId, Object};
 
 /// What stands for the callable of a call whose callable is a call's result itself.
 const NAMELESS: (&str, &str) = ("a call's result", "__call__");
@@ -18,12 +19,12 @@ const CLASS_BY_ID: (&str, &str) = ("torch.serialization", "persistent id `module
 impl Scanner {
     /// Adds the callable whose result the object is, if the result is filled and may be something
     /// else than an object of its own.
-    pub(super) fn filling(
+    pub(super) fn mutation(
         &mut self,
         graph: &Graph,
         (id, object): (NodeId, &Object),
         offset: Option<u64>,
-        place: &Place,
+        place: &EntryPath,
     ) {
         let is_built = |change: &Change| matches!(change, Change::Build(_));
         let is_filled = !object.items.is_empty()
@@ -48,12 +49,12 @@ impl Scanner {
             callable => match graph.global(callable) {
                 // The classes of `__torch__` make objects, whatever is known of them.
                 Some((module, name)) => {
-                    let standing = Standing::of_filling(module, name);
-                    if standing != Standing::of(module, name) {
-                        self.add((module, name), standing, offset, place);
+                    let level = SafetyLevel::of_mutation(module, name);
+                    if level != SafetyLevel::of_global(module, name) {
+                        self.add((module, name), level, offset, place);
                     }
                 }
-                None => self.add(NAMELESS, Standing::Unknown, offset, place),
+                None => self.add(NAMELESS, SafetyLevel::Suspicious, offset, place),
             },
         }
     }
@@ -65,18 +66,18 @@ impl Scanner {
         graph: &Graph,
         id: NodeId,
         offset: Option<u64>,
-        place: &Place,
+        place: &EntryPath,
     ) {
         let Some(class) = class_by_id(graph, id) else {
             return;
         };
-        let standing = graph
+        let level = graph
             .global(class)
-            .map_or(Standing::Unknown, |(module, name)| {
-                Standing::of_filling(module, name)
+            .map_or(SafetyLevel::Suspicious, |(module, name)| {
+                SafetyLevel::of_mutation(module, name)
             });
-        if standing != Standing::Known {
-            self.add(CLASS_BY_ID, standing, offset, place);
+        if level != SafetyLevel::Innocuous {
+            self.add(CLASS_BY_ID, level, offset, place);
         }
     }
 }
