@@ -280,8 +280,8 @@ impl NNCheckpoint {
             .map_err(|error| error.in_path(path))
     }
 
-    /// Writes the bytes of a checkpoint file, for those who must see them on their way, as who
-    /// computes a digest does; [`to_file`](Self::to_file) is safer where that is not needed.
+    /// Writes the encoded checkpoint to `out`, for callers that process the stream, for example to
+    /// hash it. Prefer [`to_file`](Self::to_file), which replaces the target atomically.
     ///
     /// # Errors
     /// As for [`to_file`](Self::to_file). Where the form cannot hold the checkpoint, nothing has

@@ -68,12 +68,15 @@ mod reader;
 pub mod safetensors;
 mod save;
 pub mod scan;
+mod setters;
 mod sniff;
 mod source;
 mod state_dict;
+mod state_dict_mismatch;
 mod tar;
 mod tensor;
 pub mod torch;
+mod unique_keys;
 mod weights_name;
 pub mod zip;
 
@@ -102,6 +105,7 @@ pub use save::save_atomic;
 pub use sniff::{Format, SNIFF_BYTES, compression, sniff};
 pub use source::Source;
 pub use state_dict::{Mapping, Modules, StateDict, StateValue};
+pub use state_dict_mismatch::{ShapeMismatch, StateDictMismatch};
 #[cfg(feature = "safetensors")]
 pub use tensor::SafeTensorsView;
 pub use tensor::{Quantizer, Storage, Tensor, TensorClass, contiguous_strides};

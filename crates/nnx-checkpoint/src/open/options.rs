@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::error::Result;
+use crate::setters::setters;
 use crate::{Limits, Source};
 
 /// How a checkpoint is opened.
@@ -56,39 +57,12 @@ impl Default for OpenOptions {
 }
 
 impl OpenOptions {
-    /// Sets [`limits`](Self::limits).
-    #[must_use]
-    pub fn limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
-        self
-    }
-
-    /// Sets [`allow_dangerous_globals`](Self::allow_dangerous_globals).
-    #[must_use]
-    pub fn allow_dangerous_globals(mut self, allow: bool) -> Self {
-        self.allow_dangerous_globals = allow;
-        self
-    }
-
-    /// Sets [`verify`](Self::verify).
-    #[must_use]
-    pub fn verify(mut self, verify: bool) -> Self {
-        self.verify = verify;
-        self
-    }
-
-    /// Sets [`memory_map`](Self::memory_map).
-    #[must_use]
-    pub fn memory_map(mut self, map: bool) -> Self {
-        self.memory_map = map;
-        self
-    }
-
-    /// Sets [`restore_aliases`](Self::restore_aliases).
-    #[must_use]
-    pub fn restore_aliases(mut self, restore: bool) -> Self {
-        self.restore_aliases = restore;
-        self
+    setters! {
+        limits(limits: Limits) = limits;
+        allow_dangerous_globals(allow: bool) = allow;
+        verify(verify: bool) = verify;
+        memory_map(map: bool) = map;
+        restore_aliases(restore: bool) = restore;
     }
 
     /// The bytes of a file.
