@@ -10,6 +10,57 @@ use nnx_checkpoint::{Limits, Tensor};
 /// # Panics
 /// When they differ.
 pub(crate) fn graphs(one: &Graph, other: &Graph) -> HashMap<NodeId, NodeId> {
+    compared(one, other, None)
+}
+
+/// The same for an object and what was written of it as a PyTorch file: a writer numbers storages in
+/// the order of the pickle, so that their keys may change, each to another one.
+///
+/// # Panics
+/// When they differ in anything else.
+pub(crate) fn written_graphs(one: &Graph, other: &Graph) -> HashMap<NodeId, NodeId> {
+    compared(one, other, Some(StorageKeys::default()))
+}
+
+/// Which key of a storage became which.
+#[derive(Default)]
+struct StorageKeys {
+    there: HashMap<String, String>,
+    back: HashMap<String, String>,
+}
+
+impl StorageKeys {
+    /// The members of two persistent ids without the keys, once those are found to correspond.
+    fn without_keys(&mut self, one: &Graph, other: &Graph, ids: [NodeId; 2]) -> Vec<[NodeId; 2]> {
+        let [left, right] = [members(one, ids[0]), members(other, ids[1])];
+        let pairs = left.into_iter().zip(right).enumerate();
+        let kept = pairs.filter(|(at, (a, b))| {
+            let (Some(from), Some(to)) = (one.text(*a), other.text(*b)) else {
+                return true;
+            };
+            if *at != KEY_AT {
+                return true;
+            }
+            let known = self
+                .there
+                .entry(from.to_owned())
+                .or_insert_with(|| to.to_owned());
+            assert_eq!(known, to, "the storage `{from}` became two");
+            let known = self
+                .back
+                .entry(to.to_owned())
+                .or_insert_with(|| from.to_owned());
+            assert_eq!(known, from, "two storages became `{to}`");
+            false
+        });
+        kept.map(|(_, (a, b))| [a, b]).collect()
+    }
+}
+
+/// Where the key is in PyTorch's persistent id of a storage: `("storage", class, key, device, …)`.
+const KEY_AT: usize = 2;
+
+fn compared(one: &Graph, other: &Graph, mut keys: Option<StorageKeys>) -> HashMap<NodeId, NodeId> {
     let mut there = HashMap::new();
     let mut back = HashMap::new();
     let mut persistent = HashSet::new();
@@ -24,7 +75,21 @@ pub(crate) fn graphs(one: &Graph, other: &Graph) -> HashMap<NodeId, NodeId> {
         if let (Node::Persistent(_), Node::Persistent(_)) = (left, right) {
             // A pickler spells these out at every use, so that they have no identity either.
             if persistent.insert((a, b)) {
-                waiting.extend(members(one, a).into_iter().zip(members(other, b)));
+                let ids = members(one, a).into_iter().zip(members(other, b));
+                for (a, b) in ids {
+                    let are_tuples = matches!(
+                        (one.node(a), other.node(b)),
+                        (Node::Tuple(_), Node::Tuple(_))
+                    );
+                    match &mut keys {
+                        Some(keys) if are_tuples => {
+                            assert_eq!(members(one, a).len(), members(other, b).len());
+                            let rest = keys.without_keys(one, other, [a, b]);
+                            waiting.extend(rest.into_iter().map(|[a, b]| (a, b)));
+                        }
+                        _ => waiting.push((a, b)),
+                    }
+                }
             }
             continue;
         }
