@@ -26,6 +26,7 @@ mod hub;
 #[cfg(target_os = "linux")]
 mod opening;
 mod params;
+mod ranges;
 mod reader;
 mod run;
 mod sniff;

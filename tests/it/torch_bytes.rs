@@ -101,7 +101,7 @@ fn rebuilt(checkpoint: &NNCheckpoint) -> NNCheckpoint {
         };
         let storage = storages
             .entry(tensor.storage().identity())
-            .or_insert_with(|| Storage::new(tensor.storage().bytes().to_vec()))
+            .or_insert_with(|| Storage::new(tensor.storage().bytes().unwrap().to_vec()))
             .clone();
         let copy = Tensor::view(
             storage,

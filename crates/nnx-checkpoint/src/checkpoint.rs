@@ -15,7 +15,6 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use indexmap::IndexMap;
 use nnx_params::{NNCheckpointTransform, NNIterationDataPoint, NNModelParams, NetParams};
 
@@ -23,7 +22,8 @@ use self::slots::Surplus;
 use crate::error::{Error, ErrorKind, Result};
 use crate::safetensors::SafeTensors;
 use crate::save::save_atomic;
-use crate::sniff::{Format, sniff};
+use crate::sniff::{Format, SNIFF_BYTES, sniff};
+use crate::source::ByteRange;
 use crate::torch::TorchObject;
 use crate::{CheckpointReader, Limits, OpenOptions, StateDict, Tensor};
 
@@ -157,7 +157,7 @@ impl NNCheckpoint {
         let path = path.as_ref();
         refuse_bundles(path)
             .and_then(|()| options.source(path))
-            .and_then(|source| Self::from_bytes_with(source.bytes(), options))
+            .and_then(|source| Self::from_bytes_with(source, options))
             .map_err(|error| error.in_path(path))
     }
 
@@ -165,7 +165,7 @@ impl NNCheckpoint {
     ///
     /// # Errors
     /// As for [`from_file`](Self::from_file).
-    pub fn from_bytes(bytes: &Bytes) -> Result<Self> {
+    pub fn from_bytes(bytes: impl Into<ByteRange>) -> Result<Self> {
         Self::from_bytes_with(bytes, &OpenOptions::default())
     }
 
@@ -173,12 +173,14 @@ impl NNCheckpoint {
     ///
     /// # Errors
     /// As for [`from_file`](Self::from_file).
-    pub fn from_bytes_with(bytes: &Bytes, options: &OpenOptions) -> Result<Self> {
-        if bytes.is_empty() {
+    pub fn from_bytes_with(bytes: impl Into<ByteRange>, options: &OpenOptions) -> Result<Self> {
+        let bytes = bytes.into();
+        let prefix = bytes.read_up_to(0, SNIFF_BYTES as u64)?;
+        if prefix.is_empty() {
             return Err(Error::new(ErrorKind::Empty));
         }
         let limits = &options.limits;
-        match sniff(bytes) {
+        let checkpoint = match sniff(&prefix) {
             Some(Format::TorchZip | Format::TorchLegacy | Format::Pickle) => {
                 let object = TorchObject::from_bytes(bytes, limits)?.with_verify(options.verify);
                 decode::checkpoint(&Arc::new(object), limits)
@@ -193,7 +195,12 @@ impl NNCheckpoint {
                     .collect();
                 metadata::checkpoint(file.metadata(), tensors)
             }
+        }?;
+        for (name, tensor) in checkpoint.net_state.tensors() {
+            let read = tensor.storage().bytes();
+            read.map_err(|error| error.in_tensor(name))?;
         }
+        Ok(checkpoint)
     }
 
     /// Whether an open file claims to be a checkpoint of NNx, of either form.
@@ -209,14 +216,14 @@ impl NNCheckpoint {
         metadata::is_own_key(key)
     }
 
-    /// The checkpoint that an open file is, or several with an index are.
+    /// The checkpoint that an open file is, or several with an index are. Its tensors are unread.
     pub(crate) fn of_reader(reader: &CheckpointReader, limits: &Limits) -> Result<Self> {
         if let Some(object) = reader.object() {
             return decode::checkpoint(object, limits);
         }
         let mut tensors = Vec::new();
         for entry in reader.tensors() {
-            tensors.push((entry.name(), reader.tensor(entry.name())?));
+            tensors.push((entry.name(), reader.unread_tensor(entry.name())?));
         }
         metadata::checkpoint(reader.metadata(), tensors)
     }

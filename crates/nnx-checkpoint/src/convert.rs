@@ -1,14 +1,12 @@
 //! Conversion of one kind of checkpoint into another.
 
-mod item;
-mod make;
 #[cfg(feature = "nnx")]
 mod nn_checkpoint;
 mod options;
-mod origin;
 mod output;
 mod plan;
 mod report;
+mod selection;
 mod target;
 mod verify;
 
@@ -18,10 +16,9 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 pub use self::options::{ConvertOptions, TargetFormat, Tied};
-use self::origin::{Origin, Origins, Stored};
 use self::output::Meter;
 pub(crate) use self::plan::shards;
-use self::plan::{Content, FilePlan, Plan};
+use self::plan::{FilePlan, Plan};
 pub use self::report::{Conversion, Progress};
 use self::target::Target;
 use crate::error::{Error, Result};
@@ -85,20 +82,20 @@ pub fn convert_with(
     options: &ConvertOptions,
     progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Conversion> {
-    let mut open = OpenOptions::default().limits(options.limits);
-    open.planned = true;
+    let open = OpenOptions::default()
+        .limits(options.limits)
+        .verify(options.verify);
     let reader = CheckpointReader::open_with(&source, &open)?;
     let in_source = |error: Error| error.in_path(source.as_ref());
-    let mut origins = Origins::of(&reader).map_err(in_source)?;
     let in_target = |error: Error| error.in_path(target.as_ref());
     let target = Target::of(target.as_ref(), options).map_err(in_target)?;
-    let plan = plan::plan(&reader, &mut origins, &target, options).map_err(in_source)?;
+    let plan = plan::plan(&reader, &target, options).map_err(in_source)?;
     // A reader takes the index before the single file, and one of the two is of something else then.
     let (index, single) = (target.index(), target.single());
     target.check_free(plan.paths().chain([&index, &single]), options.overwrite)?;
     let conversion = plan.report(&reader, &target).map_err(in_source)?;
-    // All that is still needed of the source has its place in the plan.
-    drop((reader, origins));
+    // The storages of the plan know where their bytes are; the names and the graph can go.
+    drop(reader);
     if options.dry_run {
         return Ok(conversion);
     }
@@ -109,9 +106,6 @@ pub fn convert_with(
         },
         tell: progress,
     };
-    if options.verify {
-        compare_sources(&plan).map_err(in_source)?;
-    }
     let mut written = Vec::new();
     for file in &plan.files {
         written.push(write(file, source.as_ref(), options, &mut meter)?);
@@ -135,32 +129,6 @@ fn write(
     }
     file.sync().map_err(in_target)?;
     Ok((file, plan.path.clone()))
-}
-
-/// Compares with their checksums those storages of which only parts are taken.
-fn compare_sources(plan: &Plan) -> Result<()> {
-    let mut seen = HashSet::new();
-    for piece in plan.files.iter().flat_map(|file| &file.pieces) {
-        let origin = match &piece.content {
-            Content::Copy(_) => continue,
-            Content::Make(make) => make.origin(),
-            Content::Origin(origin, _) => match &**origin {
-                Origin::Made(make) => make.origin(),
-                _ => continue,
-            },
-        };
-        if let Origin::InPlace(
-            stored @ Stored {
-                checksum: Some((_, entry)),
-                ..
-            },
-        ) = &**origin
-            && seen.insert(entry.clone())
-        {
-            stored.verify(stored.extent.crc32()?)?;
-        }
-    }
-    Ok(())
 }
 
 /// Renames what was written, and removes what an earlier conversion left of the same target: an old

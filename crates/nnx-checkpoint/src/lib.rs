@@ -85,6 +85,6 @@ pub use reader::{
 };
 pub use save::save_atomic;
 pub use sniff::{Format, SNIFF_BYTES, compression, sniff};
-pub use source::Source;
+pub use source::{ByteRange, RangeRead, Source};
 pub use state_dict::{Mapping, Modules, StateDict, StateValue};
-pub use tensor::{Quantizer, Storage, Tensor, TensorClass, contiguous_strides};
+pub use tensor::{Chunk, Quantizer, Storage, Tensor, TensorClass, contiguous_strides};

@@ -15,7 +15,7 @@ mod view;
 
 use std::collections::HashMap;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -28,6 +28,7 @@ pub use self::folder::{index_or_file, shards_of};
 pub use self::options::OpenOptions;
 use crate::error::{Error, ErrorKind, Result};
 use crate::globals::GlobalUse;
+use crate::source::{ByteRange, RangeRead};
 use crate::torch::TorchObject;
 use crate::{Format, Tensor};
 
@@ -62,8 +63,6 @@ pub struct CheckpointReader {
     /// How many storages all files hold.
     storages: usize,
     parts: Vec<Part>,
-    /// The files that were opened, each with its bytes.
-    files: Vec<(PathBuf, Bytes)>,
 }
 
 impl CheckpointReader {
@@ -105,19 +104,15 @@ impl CheckpointReader {
     }
 
     fn open_file(path: &Path, options: &OpenOptions) -> Result<Self> {
-        let source = options.source(path)?;
-        let bytes = source.bytes();
-        let opened = if is_index(bytes) {
-            let folder = path.parent().unwrap_or(Path::new(""));
-            folder::sharded(folder, bytes, options)
-        } else {
-            file::read(bytes, options).map(|file| {
-                let mut reader = Self::of_file(file);
-                reader.files.push((path.to_path_buf(), bytes.clone()));
-                reader
-            })
+        let source = ByteRange::from(options.source(path)?);
+        let open = || {
+            if is_index(&source)? {
+                let folder = path.parent().unwrap_or(Path::new(""));
+                return folder::sharded(folder, &source, options);
+            }
+            file::read(&source, options).map(Self::of_file)
         };
-        opened.map_err(|error| error.in_path(path))
+        open().map_err(|error| error.in_path(path))
     }
 
     /// Reads the bytes of one file; what is not needed of them yet is shared, not copied.
@@ -125,7 +120,16 @@ impl CheckpointReader {
     /// # Errors
     /// As for [`open_with`](Self::open_with).
     pub fn from_bytes(bytes: impl Into<Bytes>, options: &OpenOptions) -> Result<Self> {
-        file::read(&bytes.into(), options).map(Self::of_file)
+        file::read(&bytes.into().into(), options).map(Self::of_file)
+    }
+
+    /// Opens one file that is read by range, wherever it is: opening reads headers and pickles, and
+    /// a tensor's range is read when the tensor is asked for.
+    ///
+    /// # Errors
+    /// As for [`open_with`](Self::open_with), and those of the source.
+    pub fn from_range(source: impl RangeRead + 'static, options: &OpenOptions) -> Result<Self> {
+        file::read(&ByteRange::new(Arc::new(source)), options).map(Self::of_file)
     }
 
     fn of_file(file: File) -> Self {
@@ -159,21 +163,7 @@ impl CheckpointReader {
             notes: Vec::new(),
             storages: 0,
             parts: Vec::new(),
-            files: Vec::new(),
         }
-    }
-
-    /// The files that were opened, each with its bytes; none for bytes that had no file.
-    pub(crate) fn files(&self) -> &[(PathBuf, Bytes)] {
-        &self.files
-    }
-
-    /// The PyTorch files that the tensors come from.
-    pub(crate) fn objects(&self) -> impl Iterator<Item = &Arc<TorchObject>> {
-        self.parts.iter().filter_map(|part| match part {
-            Part::Torch(object) => Some(object),
-            Part::SafeTensors(_) => None,
-        })
     }
 
     fn note(&mut self, note: String) {
@@ -195,19 +185,32 @@ impl CheckpointReader {
         self.tensors.get((*self.by_name.get(name)?)?)
     }
 
-    /// The tensor of that name.
+    /// The tensor of that name, whose bytes were read and compared with their checksum.
     ///
     /// # Errors
     /// When there is no tensor of that name, its layout has no plain bytes (a sparse tensor, or one
-    /// on the meta device), it does not lie within its storage, or the storage's bytes do not match
-    /// their checksum.
+    /// on the meta device), it does not lie within its storage, or the storage's bytes cannot be read
+    /// or do not match their checksum.
     pub fn tensor(&self, name: &str) -> Result<Tensor> {
+        let tensor = self.unread_tensor(name)?;
+        match tensor.storage().bytes() {
+            Ok(_) => Ok(tensor),
+            Err(error) => Err(error.in_tensor(name)),
+        }
+    }
+
+    /// The tensor of that name, whose bytes are read when they are asked for: the tensor tells then
+    /// if they are not what the file states.
+    ///
+    /// # Errors
+    /// As for [`tensor`](Self::tensor), but for what the storage's bytes would tell.
+    pub fn unread_tensor(&self, name: &str) -> Result<Tensor> {
         let missing = || Error::new(ErrorKind::NoSuchTensor).in_tensor(name);
         let entry = self.entry(name).ok_or_else(missing)?;
         let part = self.parts.get(entry.place.part).ok_or_else(missing)?;
         match (part, entry.place.node) {
             (Part::Torch(object), Some(node)) => object
-                .tensor(node)
+                .unread_tensor(node)
                 .transpose()
                 .or_else(|| number::tensor(object.graph().node(node)))
                 .ok_or_else(missing)?
@@ -249,11 +252,13 @@ impl CheckpointReader {
 
 /// Whether the file is an index: JSON, and not a safetensors file, whose first eight bytes are a
 /// number.
-fn is_index(bytes: &[u8]) -> bool {
-    bytes
-        .first_chunk()
-        .is_none_or(|length| u64::from_le_bytes(*length) > bytes.len() as u64)
-        && index::is_one(bytes)
+fn is_index(bytes: &ByteRange) -> Result<bool> {
+    let start = bytes.read_up_to(0, 8)?;
+    let length = start.first_chunk().copied().map(u64::from_le_bytes);
+    if length.is_some_and(|length| length <= bytes.byte_len()) {
+        return Ok(false);
+    }
+    index::is_one(bytes)
 }
 
 impl fmt::Debug for CheckpointReader {

@@ -1,6 +1,7 @@
 //! Tensors as PyTorch has them: views over storages.
 
 use std::borrow::Cow;
+use std::io::Write;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -20,7 +21,8 @@ mod tests;
 
 pub use bounds::contiguous_strides;
 pub use quantizer::Quantizer;
-pub use storage::Storage;
+pub(crate) use storage::{ByteOrder, DerivedTensor, Record, RecordContent};
+pub use storage::{Chunk, Storage};
 
 #[cfg(feature = "candle")]
 pub(crate) use gather::reserved;
@@ -59,8 +61,15 @@ impl Tensor {
     /// # Errors
     /// When the number of bytes is not that of the shape.
     pub fn from_bytes(dtype: Dtype, shape: &[usize], bytes: impl Into<Bytes>) -> Result<Self> {
-        let storage = Storage::new(bytes);
-        let have = storage.bytes().len();
+        Self::contiguous(dtype, shape, Storage::new(bytes))
+    }
+
+    /// A contiguous tensor of all of a storage.
+    ///
+    /// # Errors
+    /// When the number of bytes is not that of the shape.
+    pub(crate) fn contiguous(dtype: Dtype, shape: &[usize], storage: Storage) -> Result<Self> {
+        let have = storage.byte_len();
         let tensor = Self::view(storage, dtype, 0, shape, &contiguous_strides(shape)?)?;
         if tensor.byte_len() != have {
             return Err(Error::malformed(format!(
@@ -263,8 +272,8 @@ impl Tensor {
     /// `tensor.int_repr()`. Uses the default [`Limits`].
     ///
     /// # Errors
-    /// When gathering would need more than [`Limits::max_expanded_bytes`] beyond the storage, or
-    /// more memory than there is.
+    /// When the storage cannot be read (see [`Storage::bytes`]), or gathering would need more than
+    /// [`Limits::max_expanded_bytes`] beyond it, or more memory than there is.
     pub fn to_bytes(&self) -> Result<Cow<'_, [u8]>> {
         self.to_bytes_within(&Limits::default())
     }
@@ -277,7 +286,7 @@ impl Tensor {
         let bytes = if self.is_contiguous() {
             Cow::Borrowed(self.contiguous_bytes()?)
         } else {
-            let expanded = self.byte_len().saturating_sub(self.storage.bytes().len()) as u64;
+            let expanded = self.byte_len().saturating_sub(self.storage.byte_len()) as u64;
             if expanded > limits.max_expanded_bytes {
                 return Err(Error::limit(
                     "max_expanded_bytes",
@@ -321,6 +330,42 @@ impl Tensor {
         }
     }
 
+    /// Writes the elements in row-major order, little-endian. Where they are so in a file they are not
+    /// held in memory, and neither are those of a storage that nobody read so far.
+    ///
+    /// # Errors
+    /// As for [`to_bytes`](Self::to_bytes), and when writing fails.
+    pub fn copy_to(&self, out: &mut (impl Write + ?Sized)) -> Result<()> {
+        self.write_within(out, &Limits::default())
+    }
+
+    /// [`copy_to`](Self::copy_to) under limits of your own.
+    ///
+    /// # Errors
+    /// As for [`copy_to`](Self::copy_to).
+    pub(crate) fn write_within(
+        &self,
+        out: &mut (impl Write + ?Sized),
+        limits: &Limits,
+    ) -> Result<()> {
+        self.row_major(limits)?.copy_to(out)
+    }
+
+    /// The storage of the elements in row-major order, and of nothing else.
+    ///
+    /// # Errors
+    /// When gathering would need more than [`Limits::max_expanded_bytes`] beyond the storage.
+    pub(crate) fn row_major(&self, limits: &Limits) -> Result<Storage> {
+        if !self.is_contiguous() || !self.signs.is_plain() {
+            let derived = DerivedTensor::new(self.clone(), self.dtype, limits)?;
+            return Ok(Storage::from_derived(derived));
+        }
+        if self.byte_len() == self.storage.byte_len() {
+            return Ok(self.storage.clone());
+        }
+        self.storage.part(self.byte_range())
+    }
+
     fn contiguous_bytes(&self) -> Result<&[u8]> {
         let len = self.byte_len();
         let start = if len == 0 {
@@ -329,7 +374,7 @@ impl Tensor {
             self.offset.saturating_mul(self.dtype.size())
         };
         self.storage
-            .bytes()
+            .bytes()?
             .get(start..start.saturating_add(len))
             .ok_or_else(|| Error::malformed("a tensor lies outside its storage"))
     }

@@ -129,8 +129,8 @@ pub(crate) fn tensors(name: &str, one: &Tensor, other: &Tensor, limits: &Limits)
         "location of {name:?}"
     );
     assert_eq!(
-        one.storage().bytes(),
-        other.storage().bytes(),
+        one.storage().bytes().unwrap(),
+        other.storage().bytes().unwrap(),
         "storage of {name:?}"
     );
 }

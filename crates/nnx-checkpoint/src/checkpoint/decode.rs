@@ -373,7 +373,7 @@ impl<'a> Decoder<'a> {
             }
             let tensor: Option<Tensor> = self
                 .object
-                .tensor(value)
+                .unread_tensor(value)
                 .map_err(|error| self.at(error.in_tensor(name), value))?;
             state.insert_value(
                 name,

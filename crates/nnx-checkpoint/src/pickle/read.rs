@@ -1,6 +1,7 @@
 //! Pickle bytes to an object graph.
 
 mod apply;
+mod extent;
 mod input;
 mod memo;
 mod number;
@@ -11,6 +12,7 @@ mod text;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use self::extent::ends_within;
 use self::input::Input;
 use self::memo::Memo;
 use self::stack::Stack;

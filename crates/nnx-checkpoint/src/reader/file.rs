@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use indexmap::IndexMap;
 
 use super::entry::{OtherEntry, Place, TensorEntry};
@@ -14,6 +13,7 @@ use crate::globals::{self, GlobalUse};
 use crate::pickle::Node;
 use crate::safetensors::SafeTensors;
 use crate::sniff::{Format, SNIFF_BYTES, sniff};
+use crate::source::ByteRange;
 use crate::torch::{Opening, TorchObject};
 
 /// What one file holds.
@@ -39,27 +39,23 @@ pub(super) enum Part {
 }
 
 /// Reads a file, by what its bytes say that it is.
-pub(super) fn read(bytes: &Bytes, options: &OpenOptions) -> Result<File> {
-    let prefix = bytes.get(..SNIFF_BYTES).unwrap_or(bytes);
-    match sniff(prefix) {
-        _ if bytes.is_empty() => Err(Error::new(ErrorKind::Empty)),
+pub(super) fn read(bytes: &ByteRange, options: &OpenOptions) -> Result<File> {
+    let prefix = bytes.read_up_to(0, SNIFF_BYTES as u64)?;
+    match sniff(&prefix) {
+        _ if prefix.is_empty() => Err(Error::new(ErrorKind::Empty)),
         Some(format @ (Format::TorchZip | Format::TorchLegacy | Format::Pickle | Format::Tar)) => {
             torch(bytes, format, options)
         }
         Some(Format::SafeTensors) => safetensors(bytes, options),
-        Some(other) => Err(mistaken::error(other, prefix)),
+        Some(other) => Err(mistaken::error(other, &prefix)),
         None => unknown(bytes, options),
     }
 }
 
-fn torch(bytes: &Bytes, format: Format, options: &OpenOptions) -> Result<File> {
+fn torch(bytes: &ByteRange, format: Format, options: &OpenOptions) -> Result<File> {
     let mut opening = Opening::new(format, &options.limits, !options.allow_dangerous_globals);
     let object = TorchObject::read_as(bytes, &mut opening)?;
-    let object = Arc::new(if options.planned {
-        object.with_planned_storages()
-    } else {
-        object.with_verify(options.verify)
-    });
+    let object = Arc::new(object.with_verify(options.verify));
     globals::settle(&mut opening.globals, object.graph());
     let listing = names::list(&object, opening.constants, &options.limits)?;
     Ok(File {
@@ -75,7 +71,7 @@ fn torch(bytes: &Bytes, format: Format, options: &OpenOptions) -> Result<File> {
     })
 }
 
-fn safetensors(bytes: &Bytes, options: &OpenOptions) -> Result<File> {
+fn safetensors(bytes: &ByteRange, options: &OpenOptions) -> Result<File> {
     Ok(of_safetensors(
         SafeTensors::parse(bytes, &options.limits)?,
         options,
@@ -124,7 +120,7 @@ fn of_safetensors(file: SafeTensors, options: &OpenOptions) -> File {
 
 /// A file without a mark of its own: a safetensors file whose header begins oddly, a pickle of
 /// protocol 0 or 1, or anything at all.
-fn unknown(bytes: &Bytes, options: &OpenOptions) -> Result<File> {
+fn unknown(bytes: &ByteRange, options: &OpenOptions) -> Result<File> {
     let header = match SafeTensors::parse(bytes, &options.limits) {
         Ok(file) => return Ok(of_safetensors(file, options)),
         Err(error) => error,
@@ -137,15 +133,14 @@ fn unknown(bytes: &Bytes, options: &OpenOptions) -> Result<File> {
         }
         _ => {}
     }
-    if index::is_one(bytes) {
+    if index::is_one(bytes)? {
         return Err(mistaken::index());
     }
-    if let Some(error) = mistaken::otherwise(bytes) {
+    let head = bytes.read_up_to(0, mistaken::HEAD_BYTES)?;
+    if let Some(error) = mistaken::otherwise(&head, bytes.byte_len()) {
         return Err(error);
     }
-    let length = bytes
-        .first_chunk()
-        .map(|length| u64::from_le_bytes(*length));
+    let length = head.first_chunk().map(|length| u64::from_le_bytes(*length));
     Err(match length {
         Some(length) if length <= options.limits.max_header_bytes => header,
         _ => mistaken::unknown(),

@@ -12,6 +12,7 @@ use super::options::OpenOptions;
 use super::{CheckpointReader, alias, index, mistaken};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sniff::Format;
+use crate::source::ByteRange;
 use crate::{Limits, Source};
 
 /// The names by which weights are found in a folder, as the libraries of the Hugging Face family
@@ -30,6 +31,8 @@ const STANDARD_NAMES: &[&str] = &[
     "adapter_model.bin",
 ];
 
+/// Files that are kept open at a time; bytes of further ones are taken from their maps.
+const MAX_OPEN_FILES: usize = 256;
 /// How many names a note shows.
 const SHOWN_NAMES: usize = 5;
 
@@ -97,7 +100,7 @@ pub fn shards_of(index: impl AsRef<Path>) -> Result<Vec<PathBuf>> {
     let limits = Limits::default();
     let read = || -> Result<Vec<PathBuf>> {
         let source = Source::open(path)?;
-        let index = index::parse(source.bytes(), &limits)?;
+        let index = index::parse(&source.into(), &limits)?;
         let shards = by_shard(&index.weights, &limits)?;
         let paths = shards.keys();
         paths
@@ -126,7 +129,7 @@ fn by_shard<'a>(
 /// Opens the files that an index in the folder names.
 pub(super) fn sharded(
     folder: &Path,
-    index: &[u8],
+    index: &ByteRange,
     options: &OpenOptions,
 ) -> Result<CheckpointReader> {
     let index = index::parse(index, &options.limits)?;
@@ -146,11 +149,13 @@ pub(super) fn sharded(
 
     let mut reader = CheckpointReader::empty(Format::ShardedSafeTensors);
     let mut found: HashMap<String, TensorEntry> = HashMap::new();
-    for ((shard, names), path) in names_of.iter().zip(&paths) {
-        let source = options.source(path)?;
-        let file = file::read(source.bytes(), options).map_err(|error| error.in_path(path))?;
+    for (at, ((shard, names), path)) in names_of.iter().zip(&paths).enumerate() {
+        let mut source = options.source(path)?;
+        if at >= MAX_OPEN_FILES {
+            source = source.with_file_closed();
+        }
+        let file = file::read(&source.into(), options).map_err(|error| error.in_path(path))?;
         let mut held = reader.take_shard(shard, file);
-        reader.files.push((path.clone(), source.bytes().clone()));
         for &name in names {
             let entry = held.remove(name).ok_or_else(|| {
                 Error::malformed(format!(

@@ -12,16 +12,42 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess
 
 use crate::Limits;
 use crate::error::{Error, ErrorKind, Result};
+use crate::source::ByteRange;
 
 /// The key that makes a JSON file an index.
 const WEIGHT_MAP: &str = "weight_map";
+/// Bytes that are searched for the key at a time.
+const SEARCHED_BYTES: u64 = 1 << 20;
 /// The key of what else the index tells.
 const METADATA: &str = "metadata";
 
 /// Whether the bytes are an index, well-formed or not: a JSON object with that key in it.
-pub(super) fn is_one(bytes: &[u8]) -> bool {
+///
+/// # Errors
+/// When they cannot be read.
+pub(super) fn is_one(bytes: &ByteRange) -> Result<bool> {
     const KEY: &[u8] = b"\"weight_map\"";
-    bytes.trim_ascii_start().starts_with(b"{") && bytes.windows(KEY.len()).any(|part| part == KEY)
+    let mut is_object = None;
+    // The last bytes of the piece before, in which the key may begin.
+    let mut window: Vec<u8> = Vec::new();
+    let (mut at, len) = (0u64, bytes.byte_len());
+    while at < len {
+        let piece = bytes.read_up_to(at, SEARCHED_BYTES)?;
+        if is_object.is_none() {
+            is_object = piece.trim_ascii_start().first().map(|&first| first == b'{');
+            if is_object == Some(false) {
+                return Ok(false);
+            }
+        }
+        window.extend_from_slice(&piece);
+        if window.windows(KEY.len()).any(|part| part == KEY) {
+            return Ok(is_object == Some(true));
+        }
+        let kept = window.len().saturating_sub(KEY.len());
+        window.drain(..kept);
+        at = at.saturating_add(piece.len() as u64);
+    }
+    Ok(false)
 }
 
 /// What an index says.
@@ -38,15 +64,13 @@ pub(super) struct Index {
 /// # Errors
 /// When the bytes are no JSON object with a `weight_map` of texts, one name stands there twice, or
 /// the index is larger than [`Limits::max_header_bytes`].
-pub(super) fn parse(bytes: &[u8], limits: &Limits) -> Result<Index> {
-    if bytes.len() as u64 > limits.max_header_bytes {
-        return Err(Error::limit(
-            "max_header_bytes",
-            limits.max_header_bytes,
-            bytes.len() as u64,
-        ));
+pub(super) fn parse(bytes: &ByteRange, limits: &Limits) -> Result<Index> {
+    let (allowed, found) = (limits.max_header_bytes, bytes.byte_len());
+    if found > allowed {
+        return Err(Error::limit("max_header_bytes", allowed, found));
     }
-    let mut json = serde_json::Deserializer::from_slice(bytes);
+    let text = bytes.bytes()?;
+    let mut json = serde_json::Deserializer::from_slice(&text);
     json.deserialize_map(IndexVisitor)
         .and_then(|index| json.end().map(|()| index))
         .map_err(|error| Error::malformed(format!("the index is no valid one: {error}")))

@@ -76,7 +76,7 @@ fn one_by_one(tensor: &Tensor) -> Vec<u8> {
             at += rest % dim * stride;
             rest /= dim;
         }
-        out.extend_from_slice(&tensor.storage().bytes()[at * size..(at + 1) * size]);
+        out.extend_from_slice(&tensor.storage().bytes().unwrap()[at * size..(at + 1) * size]);
     }
     out
 }

@@ -46,6 +46,19 @@ impl TorchObject {
     /// the storage's bytes do not match their checksum; and when its elements are not laid out by
     /// strides, which the message then tells ([`Layout`]).
     pub fn tensor(&self, id: NodeId) -> Result<Option<Tensor>> {
+        let tensor = self.unread_tensor(id)?;
+        if let Some(tensor) = &tensor {
+            let read = tensor.storage().bytes();
+            read.map_err(|error| self.locate(self.at_node(error, id)))?;
+        }
+        Ok(tensor)
+    }
+
+    /// [`tensor`](Self::tensor), whose bytes are read when they are asked for.
+    ///
+    /// # Errors
+    /// As for [`tensor`](Self::tensor), but for what the storage's bytes would tell.
+    pub fn unread_tensor(&self, id: NodeId) -> Result<Option<Tensor>> {
         let Some(info) = self.tensor_info(id)? else {
             return Ok(None);
         };

@@ -8,12 +8,11 @@ use indexmap::IndexMap;
 
 use super::notes;
 use super::shards::{self, Sized};
-use super::{Container, Content, Expected, FilePlan, Held, Piece, Plan, SHOWN_VALUES, not_held};
+use super::{Container, Expected, FilePlan, Held, Piece, Plan, SHOWN_VALUES, not_held};
 #[cfg(feature = "nnx")]
 use crate::NNCheckpoint;
-use crate::convert::item::{Item, Items, Transform, is_loose};
 use crate::convert::options::ConvertOptions;
-use crate::convert::origin::{Origin, Origins};
+use crate::convert::selection::{SelectedTensor, Selection, Transform, is_loose};
 use crate::convert::target::Target;
 use crate::error::Result;
 use crate::pickle::{self, NodeId};
@@ -30,7 +29,6 @@ const NEWEST_PROTOCOL: u8 = 5;
 pub(super) fn whole(
     reader: &CheckpointReader,
     object: &Arc<TorchObject>,
-    origins: &mut Origins,
     target: &Target,
     options: &ConvertOptions,
 ) -> Result<Plan> {
@@ -54,12 +52,12 @@ pub(super) fn whole(
             continue;
         };
         dtypes.insert(entry.name(), dtype);
-        let tensor = reader.tensor(entry.name())?;
+        let tensor = reader.unread_tensor(entry.name())?;
         if !is_cast && !is_loose(&tensor) {
             continue;
         }
         let tensor = transform
-            .apply(&tensor, options.compact, origins)
+            .apply(&tensor, options.compact)
             .and_then(|tensor| builder.tensor(&tensor))
             .map_err(|error| error.in_tensor(entry.name()))?;
         builder.substitute(object, node, tensor);
@@ -85,7 +83,7 @@ pub(super) fn whole(
     #[cfg(not(feature = "nnx"))]
     let root = None;
     let path = target.single();
-    let file = file(object, expected.collect(), origins, path, root, options)?;
+    let file = file(object, expected.collect(), path, root, options)?;
     let mut plan = Plan::of_file(file, transform.cast);
     if options.dtype.is_some() {
         plan.notes.extend(notes::of_cast(reader));
@@ -99,8 +97,7 @@ pub(super) fn whole(
 /// When the source holds what such a dict cannot.
 pub(super) fn flat(
     reader: &CheckpointReader,
-    mut items: Items,
-    origins: &mut Origins,
+    mut selection: Selection,
     target: &Target,
     options: &ConvertOptions,
     transform: &mut Transform<'_>,
@@ -115,22 +112,22 @@ pub(super) fn flat(
     let mut values: Vec<(String, PickledObject)> = Vec::new();
     match objects {
         Some(object) if !options.drop_non_tensors => {
-            for (name, entry) in &items.others {
+            for (name, entry) in &selection.others {
                 if let Some(node) = entry.node() {
                     values.push((name.clone(), PickledObject::new(Arc::clone(object), node)));
                 }
             }
         }
-        _ => dropped = Held::of(reader, &items, options)?.dropped,
+        _ => dropped = Held::of(reader, &selection, options)?.dropped,
     }
-    for item in &mut items.tensors {
+    for item in &mut selection.tensors {
         let dense = options.compact && is_loose(&item.tensor);
         item.tensor = transform
-            .apply(&item.tensor, dense, origins)
+            .apply(&item.tensor, dense)
             .map_err(|error| error.in_tensor(&item.name))?;
     }
     let mut counted = HashSet::new();
-    let sizes = items.tensors.iter().map(|item| {
+    let sizes = selection.tensors.iter().map(|item| {
         let storage = item.tensor.storage();
         let is_first = counted.insert(storage.identity());
         Sized {
@@ -146,16 +143,16 @@ pub(super) fn flat(
     let names = shards::names(target, groups.len());
     let mut files = Vec::new();
     for (group, name) in groups.iter().zip(&names) {
-        let items: Vec<&Item> = group
+        let items: Vec<&SelectedTensor> = group
             .iter()
-            .filter_map(|&at| items.tensors.get(at))
+            .filter_map(|&at| selection.tensors.get(at))
             .collect();
         // What is no tensor stands in the first file.
         let values = std::mem::take(&mut values);
-        files.push(dict(&items, &values, origins, target, name, options)?);
+        files.push(dict(&items, &values, target, name, options)?);
     }
     let held = groups.iter().map(|group| {
-        let items = group.iter().filter_map(|&at| items.tensors.get(at));
+        let items = group.iter().filter_map(|&at| selection.tensors.get(at));
         items.map(|item| item.name.as_str()).collect()
     });
     let index = shards::index(target, &names, &files, held, &IndexMap::new())?;
@@ -192,9 +189,8 @@ fn metadata(reader: &CheckpointReader, options: &ConvertOptions) -> Result<Vec<S
 }
 
 fn dict(
-    items: &[&Item],
+    items: &[&SelectedTensor],
     values: &[(String, PickledObject)],
-    origins: &Origins,
     target: &Target,
     name: &str,
     options: &ConvertOptions,
@@ -220,10 +216,10 @@ fn dict(
     }
     let root = builder.dict(pairs);
     let object = builder.finish(root);
-    file(&object, expected, origins, target.file(name), None, options)
+    file(&object, expected, target.file(name), None, options)
 }
 
-/// The file of an object whose storages are planned. Its records lie in a folder that is named
+/// The file of an object. Its records lie in a folder that is named
 /// after the file, as `torch.save` has it, unless another `root` is given.
 ///
 /// # Errors
@@ -231,21 +227,15 @@ fn dict(
 pub(in crate::convert) fn file(
     object: &TorchObject,
     expected: Vec<Expected>,
-    origins: &Origins,
     path: PathBuf,
     root: Option<&str>,
     options: &ConvertOptions,
 ) -> Result<FilePlan> {
     let mut pieces = Vec::new();
     for (key, storage) in object.storages() {
-        let storage = storage?;
-        let origin = origins.get(storage)?;
         pieces.push(Piece {
             label: key.to_owned(),
-            content: match &*origin {
-                Origin::InPlace(stored) => Content::Copy(stored.clone()),
-                _ => Content::Origin(origin, storage.byte_len() as u64),
-            },
+            storage: storage?.clone(),
         });
     }
     let root = root.map_or_else(|| archive_root(&path), str::to_owned);

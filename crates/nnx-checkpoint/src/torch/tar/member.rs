@@ -2,37 +2,35 @@
 
 use std::collections::HashMap;
 
-use bytes::Bytes;
-
 use crate::error::{Error, Result};
+use crate::source::ByteRange;
 
 /// Bytes of a header, and the unit to which a member's content is padded.
 const BLOCK: usize = 512;
+const BLOCK_LEN: u64 = BLOCK as u64;
 
-/// The regular files of an archive by their names; their bytes are shared, not copied.
+/// The regular files of an archive by their names; of the archive only the headers are read.
 ///
 /// # Errors
 /// When a header's checksum or size is wrong, a member reaches past the end of the file, or two
 /// have one name.
-pub(super) fn list(bytes: &Bytes) -> Result<HashMap<String, Bytes>> {
+pub(super) fn list(bytes: &ByteRange) -> Result<HashMap<String, ByteRange>> {
     let mut members = HashMap::new();
-    let mut at = 0usize;
-    while let Some(header) = bytes.get(at..).and_then(<[u8]>::first_chunk::<BLOCK>) {
+    let mut at = 0u64;
+    while let Some(header) = bytes.read_up_to(at, BLOCK_LEN)?.first_chunk::<BLOCK>() {
         // Two blocks of zeros end the archive; one is enough to know.
         if header.iter().all(|&byte| byte == 0) {
             break;
         }
-        let malformed = |what: &str| Error::malformed(what).at(at as u64);
+        let malformed = |what: &str| Error::malformed(what).at(at);
         if octal(header.get(148..156)) != Some(checksum(header)) {
             return Err(malformed(
                 "a header of the tar archive does not have its checksum",
             ));
         }
-        let start = at.saturating_add(BLOCK);
-        let end = octal(header.get(124..136))
-            .and_then(|size| usize::try_from(size).ok())
-            .and_then(|size| start.checked_add(size))
-            .filter(|&end| end <= bytes.len())
+        let start = at.saturating_add(BLOCK_LEN);
+        let content = octal(header.get(124..136))
+            .and_then(|size| bytes.slice(start, size).ok())
             .ok_or_else(|| malformed("a member of the tar archive reaches past the file's end"))?;
         let name = header.get(..100).unwrap_or_default();
         let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
@@ -42,9 +40,10 @@ pub(super) fn list(bytes: &Bytes) -> Result<HashMap<String, Bytes>> {
             if members.contains_key(&name) {
                 return Err(malformed("two members have one name").in_entry(&name));
             }
-            members.insert(name, bytes.slice(start..end));
+            members.insert(name, content.clone());
         }
-        at = end.div_ceil(BLOCK).saturating_mul(BLOCK);
+        let end = start.saturating_add(content.byte_len());
+        at = end.div_ceil(BLOCK_LEN).saturating_mul(BLOCK_LEN);
     }
     Ok(members)
 }
