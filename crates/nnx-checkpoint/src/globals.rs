@@ -141,7 +141,7 @@ fn is_of_script(module: &str) -> bool {
 }
 
 /// The function by which Python's own `pickle` restores a storage: it unpickles its argument.
-const LOADS_BYTES: (&str, &str) = ("torch.storage", "_load_from_bytes");
+pub(crate) const LOADS_BYTES: (&str, &str) = ("torch.storage", "_load_from_bytes");
 
 /// Takes the function that restores a storage for known where all its calls were read, so that the
 /// graph has a storage in the place of each: what their arguments name stands in the list on its own.

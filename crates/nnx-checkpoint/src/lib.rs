@@ -55,6 +55,7 @@ mod dtype;
 mod error;
 mod globals;
 mod limits;
+mod name_index;
 pub mod pickle;
 mod reader;
 pub mod safetensors;

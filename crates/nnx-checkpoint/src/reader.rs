@@ -11,9 +11,9 @@ mod names;
 mod number;
 mod options;
 mod survey;
+mod table;
 mod view;
 
-use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -23,13 +23,14 @@ use indexmap::IndexMap;
 
 pub(crate) use self::alias::is_alias;
 pub use self::entry::{OtherEntry, TensorEntry};
-use self::file::{File, Part};
+use self::file::Part;
 pub use self::folder::{index_or_file, shards_of};
 pub use self::options::OpenOptions;
 use crate::error::{Error, ErrorKind, Result};
 use crate::globals::GlobalUse;
+use crate::name_index::NameIndex;
 use crate::source::{ByteRange, RangeRead};
-use crate::torch::TorchObject;
+use crate::torch::{TensorInfo, TorchObject};
 use crate::{Format, Tensor};
 
 /// A checkpoint that is open, whatever its format: its tensors by name, and all else that it holds.
@@ -53,8 +54,9 @@ use crate::{Format, Tensor};
 pub struct CheckpointReader {
     format: Format,
     tensors: Vec<TensorEntry>,
-    /// Where the tensor of a name stands; none for the names of other values.
-    by_name: HashMap<Arc<str>, Option<usize>>,
+    /// Which of the tensors a name is of. The names of other values have numbers that are none of
+    /// theirs.
+    names: NameIndex,
     others: Vec<OtherEntry>,
     globals: Vec<GlobalUse>,
     metadata: IndexMap<String, String>,
@@ -110,7 +112,7 @@ impl CheckpointReader {
                 let folder = path.parent().unwrap_or(Path::new(""));
                 return folder::sharded(folder, &source, options);
             }
-            file::read(&source, options).map(Self::of_file)
+            file::read(&source, options)
         };
         open().map_err(|error| error.in_path(path))
     }
@@ -120,7 +122,7 @@ impl CheckpointReader {
     /// # Errors
     /// As for [`open_with`](Self::open_with).
     pub fn from_bytes(bytes: impl Into<Bytes>, options: &OpenOptions) -> Result<Self> {
-        file::read(&bytes.into().into(), options).map(Self::of_file)
+        file::read(&bytes.into().into(), options)
     }
 
     /// Opens one file that is read by range, wherever it is: opening reads headers and pickles, and
@@ -129,33 +131,14 @@ impl CheckpointReader {
     /// # Errors
     /// As for [`open_with`](Self::open_with), and those of the source.
     pub fn from_range(source: impl RangeRead + 'static, options: &OpenOptions) -> Result<Self> {
-        file::read(&ByteRange::new(Arc::new(source)), options).map(Self::of_file)
-    }
-
-    fn of_file(file: File) -> Self {
-        let object = match &file.part {
-            Part::Torch(object) => Some(Arc::clone(object)),
-            Part::SafeTensors(_) => None,
-        };
-        Self {
-            tensors: file.tensors,
-            by_name: file.by_name,
-            others: file.others,
-            globals: file.globals,
-            metadata: file.metadata,
-            object,
-            notes: file.notes,
-            storages: file.storages,
-            parts: vec![file.part],
-            ..Self::empty(file.format)
-        }
+        file::read(&ByteRange::new(Arc::new(source)), options)
     }
 
     fn empty(format: Format) -> Self {
         Self {
             format,
             tensors: Vec::new(),
-            by_name: HashMap::new(),
+            names: NameIndex::default(),
             others: Vec::new(),
             globals: Vec::new(),
             metadata: IndexMap::new(),
@@ -182,7 +165,37 @@ impl CheckpointReader {
 
     /// The entry of the tensor of that name.
     pub fn entry(&self, name: &str) -> Option<&TensorEntry> {
-        self.tensors.get((*self.by_name.get(name)?)?)
+        let is_name = |number| {
+            self.numbered(number)
+                .is_some_and(|entry| entry.name() == name)
+        };
+        self.numbered(self.names.find(name, is_name)?)
+    }
+
+    fn numbered(&self, number: u32) -> Option<&TensorEntry> {
+        self.tensors.get(usize::try_from(number).ok()?)
+    }
+
+    /// Gives the names of the tensors the numbers of their places.
+    fn index_tensors(&mut self) {
+        let mut names = NameIndex::with_capacity(self.tensors.len());
+        for (number, entry) in (0..).zip(&self.tensors) {
+            let is_name = |other| {
+                self.numbered(other)
+                    .is_some_and(|other| other.name() == entry.name())
+            };
+            // Of one name the first tensor counts; names of one file differ.
+            let _ = names.insert(entry.name(), number, is_name);
+        }
+        self.names = names;
+    }
+
+    /// What the pickle says of a tensor of a PyTorch file; none for a number that is listed as one.
+    pub(crate) fn info(&self, entry: &TensorEntry) -> Option<&TensorInfo> {
+        match self.parts.get(entry.part)? {
+            Part::Torch(_, infos) => infos.get(entry.info()?)?.as_ref(),
+            Part::SafeTensors(_) => None,
+        }
     }
 
     /// The tensor of that name, whose bytes were read and compared with their checksum.
@@ -207,19 +220,19 @@ impl CheckpointReader {
     pub fn unread_tensor(&self, name: &str) -> Result<Tensor> {
         let missing = || Error::new(ErrorKind::NoSuchTensor).in_tensor(name);
         let entry = self.entry(name).ok_or_else(missing)?;
-        let part = self.parts.get(entry.place.part).ok_or_else(missing)?;
-        match (part, entry.place.node) {
-            (Part::Torch(object), Some(node)) => object
-                .unread_tensor(node)
-                .transpose()
-                .or_else(|| number::tensor(object.graph().node(node)))
-                .ok_or_else(missing)?
-                .map_err(|error| error.in_tensor(name)),
-            (Part::SafeTensors(file), _) => {
-                let stored = entry.place.kept.as_deref().unwrap_or(name);
-                file.get(stored).cloned().ok_or_else(missing)
+        match self.parts.get(entry.part).ok_or_else(missing)? {
+            Part::Torch(object, _) => match (self.info(entry), entry.node()) {
+                (Some(info), Some(node)) => object.tensor_of(info, node),
+                (None, Some(node)) => {
+                    number::tensor(object.graph().node(node)).ok_or_else(missing)?
+                }
+                (_, None) => return Err(missing()),
             }
-            (Part::Torch(_), None) => Err(missing()),
+            .map_err(|error| error.in_tensor(name)),
+            Part::SafeTensors(file) => {
+                let stored = file.get(entry.name_in_file());
+                stored.cloned().ok_or_else(missing)
+            }
         }
     }
 

@@ -1,70 +1,136 @@
 //! What a reader lists.
 
+use std::fmt;
 use std::sync::Arc;
 
+use super::table::{TensorRow, TensorTable};
 use crate::Dtype;
 use crate::pickle::NodeId;
 
 /// A tensor of an open checkpoint, without its bytes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct TensorEntry {
-    pub(super) name: Arc<str>,
-    pub(super) dtype: Dtype,
-    pub(super) shape: Vec<usize>,
-    pub(super) bytes: u64,
-    pub(super) storage: Option<usize>,
-    pub(super) layout: &'static str,
-    pub(super) place: Place,
-}
-
-/// Where a tensor is found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
-    /// Which of the files.
+    /// The tables of the file that it is in.
+    table: Arc<TensorTable>,
+    row: usize,
+    /// Which of the files it is in.
     pub(super) part: usize,
-    /// Its node in the graph of a PyTorch file.
-    pub(super) node: Option<NodeId>,
-    /// The name in a safetensors file, where it is another one.
-    pub(super) kept: Option<Arc<str>>,
+    /// How many storages the files before that one have.
+    pub(super) first_storage: usize,
+    /// The name, where it is a second one of the tensor of the row.
+    alias: Option<Arc<str>>,
 }
 
 impl TensorEntry {
+    /// The entry of each row, of the first of the files.
+    pub(super) fn of_table(table: TensorTable) -> Vec<Self> {
+        let table = Arc::new(table);
+        let rows = 0..table.len();
+        rows.map(|row| Self {
+            table: Arc::clone(&table),
+            row,
+            part: 0,
+            first_storage: 0,
+            alias: None,
+        })
+        .collect()
+    }
+
+    /// The same tensor under another name.
+    pub(super) fn with_alias(&self, name: &str) -> Self {
+        Self {
+            alias: Some(name.into()),
+            ..self.clone()
+        }
+    }
+
+    /// What its file has of it; all else of an entry is that of another one.
+    fn row(&self) -> Option<&TensorRow> {
+        self.table.row(self.row)
+    }
+
     /// Its node in the graph of a PyTorch file.
     pub(crate) fn node(&self) -> Option<NodeId> {
-        self.place.node
+        self.row()?.node
+    }
+
+    /// Where among what the pickle of its file says of tensors its own is.
+    pub(super) fn info(&self) -> Option<usize> {
+        self.row()?.info
+    }
+
+    /// The name that the file has for it.
+    pub(super) fn name_in_file(&self) -> &str {
+        self.row().map_or("", |row| self.table.name(row))
     }
 
     /// The name: mapping keys, sequence indices and attribute names joined with `.`. A tensor that
     /// is the whole of its file has the empty name.
     pub fn name(&self) -> &str {
-        &self.name
+        match &self.alias {
+            Some(alias) => alias,
+            None => self.name_in_file(),
+        }
     }
 
     /// The element type.
     pub fn dtype(&self) -> Dtype {
-        self.dtype
+        self.row().map_or(Dtype::UInt8, |row| row.dtype)
     }
 
     /// Elements along each dimension; empty for a scalar.
     pub fn shape(&self) -> &[usize] {
-        &self.shape
+        self.row().map_or(&[], |row| self.table.shape(row))
     }
 
     /// Bytes of the tensor when contiguous: elements times the size of one, or, where a byte holds
     /// several of them, as many bytes as they fill. Of a nested tensor, those of its values.
     pub fn byte_len(&self) -> u64 {
-        self.bytes
+        self.row().map_or(0, |row| row.byte_len)
     }
 
     /// A number that tensors of one storage share, and only they; none for a tensor without a
     /// storage of its own, such as a sparse one, or one that the file holds as a Python number.
     pub fn storage(&self) -> Option<usize> {
-        self.storage
+        let storage = self.row()?.storage?;
+        Some(storage.saturating_add(self.first_storage))
     }
 
     /// PyTorch's name of the layout: `strided`, `quantized`, `sparse_coo`, `meta` and so on.
     pub fn layout_name(&self) -> &'static str {
-        self.layout
+        self.row().map_or("", |row| row.layout)
+    }
+
+    /// What two entries are compared by.
+    fn parts(&self) -> (&str, Dtype, &[usize], u64, Option<usize>, &str) {
+        (
+            self.name(),
+            self.dtype(),
+            self.shape(),
+            self.byte_len(),
+            self.storage(),
+            self.layout_name(),
+        )
+    }
+}
+
+impl PartialEq for TensorEntry {
+    fn eq(&self, other: &Self) -> bool {
+        self.parts() == other.parts()
+    }
+}
+
+impl Eq for TensorEntry {}
+
+impl fmt::Debug for TensorEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TensorEntry")
+            .field("name", &self.name())
+            .field("dtype", &self.dtype())
+            .field("shape", &self.shape())
+            .field("storage", &self.storage())
+            .field("layout", &self.layout_name())
+            .finish_non_exhaustive()
     }
 }
 

@@ -2,12 +2,11 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use indexmap::IndexMap;
 
 use super::entry::TensorEntry;
-use super::file::{self, File};
+use super::file;
 use super::options::OpenOptions;
 use super::{CheckpointReader, alias, index, mistaken};
 use crate::error::{Error, ErrorKind, Result};
@@ -173,22 +172,16 @@ pub(super) fn sharded(
     if options.restore_aliases {
         alias::restore(&mut reader.tensors, &index.metadata, &mut reader.notes);
     }
-    for (index, entry) in reader.tensors.iter().enumerate() {
-        reader.by_name.insert(entry.name.clone(), Some(index));
-    }
+    reader.index_tensors();
     Ok(reader)
 }
 
 /// Says which tensors of a shard the index does not list, or lists in another shard.
-fn note_unlisted(
-    reader: &mut CheckpointReader,
-    shard: &str,
-    rest: &HashMap<Arc<str>, TensorEntry>,
-) {
+fn note_unlisted(reader: &mut CheckpointReader, shard: &str, rest: &HashMap<String, TensorEntry>) {
     if rest.is_empty() {
         return;
     }
-    let mut names: Vec<&str> = rest.keys().map(|name| &**name).collect();
+    let mut names: Vec<&str> = rest.keys().map(String::as_str).collect();
     names.sort_unstable();
     let more = if names.len() > SHOWN_NAMES {
         ", …"
@@ -205,7 +198,7 @@ fn note_unlisted(
 
 impl CheckpointReader {
     /// Adds all that a shard holds, but for its tensors, which are given back by their names.
-    fn take_shard(&mut self, shard: &str, file: File) -> HashMap<Arc<str>, TensorEntry> {
+    fn take_shard(&mut self, shard: &str, file: Self) -> HashMap<String, TensorEntry> {
         let part = self.parts.len();
         if part == 0 && file.format != Format::SafeTensors {
             self.format = Format::ShardedTorch;
@@ -236,13 +229,13 @@ impl CheckpointReader {
             .extend(notes.map(|note| format!("{note}, in shard `{shard}`")));
         let first = self.storages;
         self.storages = self.storages.saturating_add(file.storages);
-        self.parts.push(file.part);
+        self.parts.extend(file.parts);
         file.tensors
             .into_iter()
             .map(|mut entry| {
-                entry.place.part = part;
-                entry.storage = entry.storage.map(|index| index.saturating_add(first));
-                (entry.name.clone(), entry)
+                entry.part = part;
+                entry.first_storage = first;
+                (entry.name().to_owned(), entry)
             })
             .collect()
     }

@@ -11,16 +11,16 @@
 //! module that stands in two places; else in full under its first name alone. A reference back to
 //! something on the way from the root is listed as that and not followed.
 
-use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::collections::HashSet;
 
 use super::describe::describe;
-use super::entry::{OtherEntry, Place, TensorEntry, byte_len};
-use super::number;
+use super::entry::{OtherEntry, TensorEntry, byte_len};
 use super::survey::{Survey, TensorNode};
+use super::table::{TensorRow, TensorTable};
 use super::view::{self, Child, Role};
+use super::{CheckpointReader, number};
 use crate::error::{Error, ErrorKind, Result};
+use crate::name_index::NameIndex;
 use crate::pickle::{NodeId, NodeMap};
 use crate::torch::{Layout, TensorInfo, TorchObject};
 use crate::{Dtype, Limits};
@@ -28,27 +28,44 @@ use crate::{Dtype, Limits};
 /// What a name counts for beside its bytes: about what a listing keeps with it.
 const BYTES_PER_NAME: u64 = 128;
 
+/// What is added to the number that a name has in the index where it is not that of a tensor, but
+/// that of another value.
+const OTHERS: u32 = 1 << 31;
+
 /// Everything that a graph holds, by name.
 #[derive(Debug, Default)]
-pub(super) struct Listing {
-    pub(super) tensors: Vec<TensorEntry>,
-    pub(super) others: Vec<OtherEntry>,
-    /// Where each tensor stands among them; none for the names of other values.
-    pub(super) by_name: HashMap<Arc<str>, Option<usize>>,
+struct Listing {
+    tensors: TensorTable,
+    others: Vec<OtherEntry>,
+}
+
+impl Listing {
+    fn is_name(&self, number: u32, name: &str) -> bool {
+        let index = usize::try_from(number & !OTHERS).unwrap_or(usize::MAX);
+        if number & OTHERS != 0 {
+            return self
+                .others
+                .get(index)
+                .is_some_and(|other| *other.path == *name);
+        }
+        let row = self.tensors.row(index);
+        row.is_some_and(|row| self.tensors.name(row) == name)
+    }
 }
 
 /// Lists what lies below the root, and the constants of a TorchScript program below
-/// `CONSTANTS.c<index>`, as the program calls them.
+/// `CONSTANTS.c<index>`, as the program calls them. Gives what the pickle says of each tensor.
 ///
 /// # Errors
 /// When two values would get one name, a tensor cannot be told, or one of
 /// [`Limits::max_depth`], [`Limits::max_listed`], [`Limits::max_name_bytes`] and
 /// [`Limits::max_shared_name_bytes`] is reached.
 pub(super) fn list(
+    reader: &mut CheckpointReader,
     object: &TorchObject,
     constants: Option<NodeId>,
     limits: &Limits,
-) -> Result<Listing> {
+) -> Result<Vec<Option<TensorInfo>>> {
     let graph = object.graph();
     let roots: Vec<NodeId> = std::iter::once(graph.root()).chain(constants).collect();
     let survey = Survey::of(object, &roots, limits)?;
@@ -62,6 +79,7 @@ pub(super) fn list(
         name_bytes: 0,
         shared_name_bytes: 0,
         listing: Listing::default(),
+        names: NameIndex::with_capacity(survey.tensor_count()),
     };
     walk.from(graph.root())?;
     if let Some(constants) = constants {
@@ -76,13 +94,16 @@ pub(super) fn list(
         }
     }
     walk.nameless()?;
-    Ok(walk.listing)
+    reader.tensors = TensorEntry::of_table(walk.listing.tensors);
+    reader.others = walk.listing.others;
+    reader.names = walk.names;
+    Ok(survey.into_infos())
 }
 
 struct Walk<'a> {
     object: &'a TorchObject,
     limits: &'a Limits,
-    survey: &'a Survey,
+    survey: &'a Survey<'a>,
     /// The name of where the walk is.
     path: String,
     /// What lies between the root and here, with the length of its name.
@@ -93,12 +114,14 @@ struct Walk<'a> {
     /// What the names take that are more than the graph has objects.
     shared_name_bytes: u64,
     listing: Listing,
+    /// The numbers of the names.
+    names: NameIndex,
 }
 
 /// Something that is being walked.
 struct Frame<'a> {
     node: NodeId,
-    children: std::slice::Iter<'a, Child>,
+    children: std::slice::Iter<'a, Child<'a>>,
     /// The length of its name.
     path: usize,
     is_root: bool,
@@ -193,21 +216,20 @@ impl<'a> Walk<'a> {
     }
 
     fn tensor(&mut self, node: NodeId, info: &TensorInfo) -> Result<()> {
+        let byte_len = self.byte_len(info)?;
         let storage = info.layout.storage();
-        let entry = TensorEntry {
-            name: self.name(Some(self.listing.tensors.len()))?,
-            dtype: info.dtype,
-            shape: info.shape.clone(),
-            bytes: self.byte_len(info)?,
+        let row = TensorRow {
             storage: storage.and_then(|node| self.object.storage_index(node)),
-            layout: info.layout.name(),
-            place: Place {
-                part: 0,
-                node: Some(node),
-                kept: None,
-            },
+            node: Some(node),
+            info: self.survey.tensor_index(node),
+            ..TensorRow::new(info.dtype, byte_len, info.layout.name())
         };
-        self.listing.tensors.push(entry);
+        self.push_tensor(&info.shape, row)
+    }
+
+    fn push_tensor(&mut self, shape: &[usize], row: TensorRow) -> Result<()> {
+        self.name(self.listing.tensors.len(), 0)?;
+        self.listing.tensors.push(&self.path, shape, row);
         Ok(())
     }
 
@@ -225,51 +247,50 @@ impl<'a> Walk<'a> {
 
     /// Lists a number as the tensor that is made of it.
     fn number(&mut self, node: NodeId, dtype: Dtype) -> Result<()> {
-        let entry = TensorEntry {
-            name: self.name(Some(self.listing.tensors.len()))?,
-            dtype,
-            shape: Vec::new(),
-            bytes: byte_len(dtype, &[]),
-            storage: None,
-            layout: "strided",
-            place: Place {
-                part: 0,
-                node: Some(node),
-                kept: None,
-            },
+        let row = TensorRow {
+            node: Some(node),
+            ..TensorRow::new(dtype, byte_len(dtype, &[]), "strided")
         };
-        self.listing.tensors.push(entry);
-        Ok(())
+        self.push_tensor(&[], row)
     }
 
     fn other(&mut self, id: NodeId, addition: &str) -> Result<()> {
-        let path = self.name(None)?;
         let mut description = match self.survey.tensor(id) {
             Some(TensorNode::Read(info)) => tensor_in_words(info),
             Some(TensorNode::Refused) => "a tensor".to_owned(),
             None => describe(self.object, id),
         };
         description.push_str(addition);
+        self.push_other(id, description)
+    }
+
+    fn push_other(&mut self, id: NodeId, description: String) -> Result<()> {
+        self.name(self.listing.others.len(), OTHERS)?;
         self.listing.others.push(OtherEntry {
-            path,
+            path: self.path.as_str().into(),
             description,
             node: Some(id),
         });
         Ok(())
     }
 
-    /// Takes the path as the name of a tensor or of another value; it must be free.
-    fn name(&mut self, place: Option<usize>) -> Result<Arc<str>> {
-        let name: Arc<str> = self.path.as_str().into();
-        let bytes = name.len() as u64;
+    /// Takes the path as the name of the tensor or of the other value of that place; it must be free.
+    fn name(&mut self, place: usize, kind: u32) -> Result<()> {
+        let bytes = self.path.len() as u64;
         self.name_bytes = self.name_bytes.saturating_add(bytes);
-        let listed = (self.listing.by_name.len() as u64).saturating_add(1);
+        let listed = self
+            .listing
+            .tensors
+            .len()
+            .saturating_add(self.listing.others.len());
+        let listed = (listed as u64).saturating_add(1);
         if listed > self.object.graph().len() as u64 {
             let taken = bytes.saturating_add(BYTES_PER_NAME);
             self.shared_name_bytes = self.shared_name_bytes.saturating_add(taken);
         }
+        let max_listed = self.limits.max_listed.min(OTHERS.into());
         for (limit, allowed, found) in [
-            ("max_listed", self.limits.max_listed, listed),
+            ("max_listed", max_listed, listed),
             (
                 "max_name_bytes",
                 self.limits.max_name_bytes,
@@ -285,14 +306,13 @@ impl<'a> Walk<'a> {
                 return Err(Error::limit(limit, allowed, found));
             }
         }
-        match self.listing.by_name.entry(name.clone()) {
-            Entry::Vacant(vacant) => vacant.insert(place),
-            Entry::Occupied(_) => {
-                let name = name.to_string();
-                return Err(Error::new(ErrorKind::NameCollision { name }));
-            }
-        };
-        Ok(name)
+        let number = u32::try_from(place).unwrap_or_default() | kind;
+        let (path, listing) = (&self.path, &self.listing);
+        let is_name = |other| listing.is_name(other, path);
+        self.names.insert(path, number, is_name).map_err(|_| {
+            let name = self.path.clone();
+            Error::new(ErrorKind::NameCollision { name })
+        })
     }
 
     /// Lists the tensors that no name leads to, such as attributes of tensors and keys of mappings.
@@ -303,16 +323,11 @@ impl<'a> Walk<'a> {
                 Some(offset) => format!("<tensor at {offset:#x}>"),
                 None => format!("<tensor {}>", self.listing.others.len()),
             };
-            let path = self.name(None)?;
             let what = match node {
                 TensorNode::Read(info) => tensor_in_words(&info),
                 TensorNode::Refused => "a tensor that cannot be read".to_owned(),
             };
-            self.listing.others.push(OtherEntry {
-                path,
-                description: format!("{what}, to which no name leads"),
-                node: Some(id),
-            });
+            self.push_other(id, format!("{what}, to which no name leads"))?;
         }
         Ok(())
     }

@@ -10,8 +10,8 @@ use crate::torch::{TensorInfo, TorchObject};
 
 /// The objects below the roots: what lies below each, which are tensors, and which hold one.
 #[derive(Debug)]
-pub(super) struct Survey {
-    children: NodeMap<Vec<Child>>,
+pub(super) struct Survey<'a> {
+    children: NodeMap<Vec<Child<'a>>>,
     tensors: Vec<(NodeId, TensorNode)>,
     /// For every node of the graph: what it is, and, of a tensor, which of them.
     marks: Vec<Mark>,
@@ -49,14 +49,14 @@ impl TensorNode {
     }
 }
 
-impl Survey {
+impl<'a> Survey<'a> {
     /// Looks at everything below the roots, each object once.
     ///
     /// # Errors
     /// When the keys and attribute names met take more than [`Limits::max_name_bytes`]: a pickle may
     /// share one long text among many. When there are more of them than
     /// [`Limits::max_pickle_nodes`]: it may share one long list of arguments or attributes.
-    pub(super) fn of(object: &TorchObject, roots: &[NodeId], limits: &Limits) -> Result<Self> {
+    pub(super) fn of(object: &'a TorchObject, roots: &[NodeId], limits: &Limits) -> Result<Self> {
         let mut key_bytes: u64 = 0;
         let mut met: u64 = 0;
         let graph = object.graph();
@@ -138,17 +138,37 @@ impl Survey {
 
     /// The tensor that a node is, if it is one.
     pub(super) fn tensor(&self, id: NodeId) -> Option<&TensorNode> {
+        self.tensors
+            .get(self.tensor_index(id)?)
+            .map(|tensor| &tensor.1)
+    }
+
+    /// Where among the tensors the one that a node is.
+    pub(super) fn tensor_index(&self, id: NodeId) -> Option<usize> {
         match self.mark(id) {
-            Mark::Tensor(place) => self
-                .tensors
-                .get(usize::try_from(place).ok()?)
-                .map(|tensor| &tensor.1),
+            Mark::Tensor(place) => usize::try_from(place).ok(),
             _ => None,
         }
     }
 
+    /// How many tensors there are.
+    pub(super) fn tensor_count(&self) -> usize {
+        self.tensors.len()
+    }
+
+    /// What the pickle says of each tensor; none of those that are not understood.
+    pub(super) fn into_infos(self) -> Vec<Option<TensorInfo>> {
+        let tensors = self.tensors.into_iter();
+        tensors
+            .map(|(_, tensor)| match tensor {
+                TensorNode::Read(info) => Some(info),
+                TensorNode::Refused => None,
+            })
+            .collect()
+    }
+
     /// What lies below a node.
-    pub(super) fn children(&self, id: NodeId) -> &[Child] {
+    pub(super) fn children(&self, id: NodeId) -> &[Child<'a>] {
         self.children.get(&id).map_or(&[], Vec::as_slice)
     }
 

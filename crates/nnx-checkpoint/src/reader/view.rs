@@ -8,6 +8,8 @@ mod quantized;
 pub(super) use self::effort::effort;
 pub(super) use self::quantized::script_object;
 
+use std::borrow::Cow;
+
 use super::number;
 use crate::pickle::{Call, Graph, Node, NodeId, Object};
 
@@ -17,9 +19,9 @@ const MAPPINGS: usize = 2;
 
 /// An object below another.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Child {
+pub(super) struct Child<'a> {
     /// The part of the name that leads to it.
-    pub(super) key: String,
+    pub(super) key: Cow<'a, str>,
     pub(super) id: NodeId,
     pub(super) role: Role,
 }
@@ -35,8 +37,8 @@ pub(super) enum Role {
     Aside,
 }
 
-impl Child {
-    fn new(key: impl Into<String>, id: NodeId) -> Self {
+impl<'a> Child<'a> {
+    fn new(key: impl Into<Cow<'a, str>>, id: NodeId) -> Self {
         Self::of_role(key, id, Role::Kept)
     }
 
@@ -45,7 +47,7 @@ impl Child {
         self.role == Role::Number && number::dtype(graph.node(self.id)).is_some()
     }
 
-    fn of_role(key: impl Into<String>, id: NodeId, role: Role) -> Self {
+    fn of_role(key: impl Into<Cow<'a, str>>, id: NodeId, role: Role) -> Self {
         Self {
             key: key.into(),
             id,
@@ -56,7 +58,7 @@ impl Child {
 
 /// The objects below one, in the order of the file; none for one that nothing lies below, and for a
 /// sequence whose items are all plain, however long it is.
-pub(super) fn children(graph: &Graph, id: NodeId) -> Vec<Child> {
+pub(super) fn children(graph: &Graph, id: NodeId) -> Vec<Child<'_>> {
     match graph.node(id) {
         Node::Tuple(items) | Node::FrozenSet(items) => unless_plain(graph, items),
         Node::List(items) | Node::Set(items) => unless_plain(graph, items),
@@ -73,7 +75,7 @@ pub(super) fn children(graph: &Graph, id: NodeId) -> Vec<Child> {
 
 /// What lies below an object of PyTorch's C++ part: the members of its state, or the state itself
 /// where it has none.
-fn script_members(graph: &Graph, state: NodeId) -> Vec<Child> {
+fn script_members(graph: &Graph, state: NodeId) -> Vec<Child<'_>> {
     match graph.node(state) {
         Node::Tuple(items) => unless_plain(graph, items),
         Node::List(items) => unless_plain(graph, items),
@@ -105,7 +107,7 @@ pub(super) fn is_plain(node: &Node) -> bool {
     )
 }
 
-fn unless_plain(graph: &Graph, items: &[NodeId]) -> Vec<Child> {
+fn unless_plain<'a>(graph: &'a Graph, items: &[NodeId]) -> Vec<Child<'a>> {
     if items.iter().all(|&id| is_plain(graph.node(id))) {
         Vec::new()
     } else {
@@ -135,7 +137,7 @@ pub(super) fn unwrapped(graph: &Graph, id: NodeId) -> NodeId {
     inner().unwrap_or(id)
 }
 
-fn indexed(items: &[NodeId]) -> Vec<Child> {
+fn indexed<'a>(items: &[NodeId]) -> Vec<Child<'a>> {
     items
         .iter()
         .enumerate()
@@ -143,7 +145,7 @@ fn indexed(items: &[NodeId]) -> Vec<Child> {
         .collect()
 }
 
-fn keyed(graph: &Graph, pairs: &[(NodeId, NodeId)]) -> Vec<Child> {
+fn keyed<'a>(graph: &'a Graph, pairs: &[(NodeId, NodeId)]) -> Vec<Child<'a>> {
     pairs
         .iter()
         .enumerate()
@@ -153,16 +155,16 @@ fn keyed(graph: &Graph, pairs: &[(NodeId, NodeId)]) -> Vec<Child> {
 
 /// A mapping's key as a part of a name: texts as they are, numbers in decimal, and anything else in
 /// words, with its place among the keys, so that two of them differ.
-fn key(graph: &Graph, id: NodeId, index: usize) -> String {
+fn key(graph: &Graph, id: NodeId, index: usize) -> Cow<'_, str> {
     if let Some(text) = graph.text(id) {
-        return text.to_owned();
+        return text.into();
     }
     match graph.node(id) {
-        Node::Int(value) => value.to_string(),
-        Node::Bool(true) => "True".to_owned(),
-        Node::Bool(false) => "False".to_owned(),
-        Node::None => "None".to_owned(),
-        _ => format!("<{}: key {index}>", graph.describe(id)),
+        Node::Int(value) => value.to_string().into(),
+        Node::Bool(true) => "True".into(),
+        Node::Bool(false) => "False".into(),
+        Node::None => "None".into(),
+        _ => format!("<{}: key {index}>", graph.describe(id)).into(),
     }
 }
 

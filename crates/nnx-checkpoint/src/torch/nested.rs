@@ -13,6 +13,7 @@ use bytes::Bytes;
 use super::legacy;
 use super::opening::Opening;
 use crate::error::{Error, Result};
+use crate::globals::{GlobalUse, LOADS_BYTES};
 use crate::pickle::{Call, Graph, Node, NodeId, NodeMap, Text};
 use crate::source::ByteRange;
 
@@ -30,6 +31,11 @@ pub(super) fn resolve(
     opening: &mut Opening,
 ) -> Result<HashMap<String, ByteRange>> {
     let mut storages = HashMap::new();
+    // A file of `torch.save` names no such function: its graph need not be gone through.
+    let is_loader = |global: &GlobalUse| global.name == LOADS_BYTES.1;
+    if !opening.globals.iter().any(is_loader) {
+        return Ok(storages);
+    }
     // Many calls can share their bytes: these are read once.
     let mut known: NodeMap<Held> = NodeMap::default();
     let calls: Vec<(NodeId, NodeId)> = graph
@@ -71,7 +77,7 @@ fn argument(graph: &Graph, id: NodeId) -> Option<NodeId> {
         return None;
     };
     match (graph.global(callable)?, graph.sequence(args)?) {
-        (("torch.storage", "_load_from_bytes"), &[argument]) => Some(argument),
+        (LOADS_BYTES, &[argument]) => Some(argument),
         _ => None,
     }
 }

@@ -59,11 +59,16 @@ impl TorchObject {
     /// # Errors
     /// As for [`tensor`](Self::tensor), but for what the storage's bytes would tell.
     pub fn unread_tensor(&self, id: NodeId) -> Result<Option<Tensor>> {
-        let Some(info) = self.tensor_info(id)? else {
-            return Ok(None);
-        };
-        self.materialize(&info)
-            .map(Some)
+        let info = self.tensor_info(id)?;
+        info.map(|info| self.tensor_of(&info, id)).transpose()
+    }
+
+    /// The tensor of a node, of which this is what the pickle says.
+    ///
+    /// # Errors
+    /// As for [`unread_tensor`](Self::unread_tensor).
+    pub(crate) fn tensor_of(&self, info: &TensorInfo, id: NodeId) -> Result<Tensor> {
+        self.materialize(info)
             .map_err(|error| self.locate(self.at_node(error, id)))
     }
 

@@ -1,7 +1,5 @@
 //! An archive that is being read.
 
-use std::collections::HashMap;
-use std::collections::hash_map;
 use std::fmt;
 use std::sync::Arc;
 
@@ -13,6 +11,7 @@ use super::inflate::inflate;
 use super::{central, end, local};
 use crate::Limits;
 use crate::error::{Error, Result};
+use crate::name_index::NameIndex;
 use crate::source::ByteRange;
 
 /// An archive, opened by its central directory; the entries' bytes are looked at when they are
@@ -27,7 +26,7 @@ pub struct ZipArchive(Arc<ArchiveInner>);
 struct ArchiveInner {
     source: ByteRange,
     entries: Vec<ZipEntry>,
-    index: HashMap<Arc<str>, usize>,
+    names: NameIndex,
 }
 
 impl ZipArchive {
@@ -43,19 +42,17 @@ impl ZipArchive {
         let source = source.into();
         let directory = end::find(&source)?;
         let entries = central::read(&source, directory, limits)?;
-        let mut index = HashMap::with_capacity(entries.len());
-        for (position, entry) in entries.iter().enumerate() {
-            match index.entry(Arc::clone(&entry.name)) {
-                hash_map::Entry::Vacant(vacant) => vacant.insert(position),
-                hash_map::Entry::Occupied(_) => {
-                    return Err(Error::malformed("two entries have one name").in_entry(&entry.name));
-                }
-            };
+        let mut names = NameIndex::with_capacity(entries.len());
+        for (number, entry) in (0..).zip(&entries) {
+            let is_name = |other| is_name(&entries, other, &entry.name);
+            if names.insert(&entry.name, number, is_name).is_err() {
+                return Err(Error::malformed("two entries have one name").in_entry(&entry.name));
+            }
         }
         Ok(Self(Arc::new(ArchiveInner {
             source,
             entries,
-            index,
+            names,
         })))
     }
 
@@ -71,7 +68,12 @@ impl ZipArchive {
 
     /// Where among the [`entries`](Self::entries) the one of that name is.
     pub(crate) fn position(&self, name: &str) -> Option<usize> {
-        self.0.index.get(name).copied()
+        let entries = &self.0.entries;
+        let number = self
+            .0
+            .names
+            .find(name, |other| is_name(entries, other, name))?;
+        usize::try_from(number).ok()
     }
 
     /// Whether the archive is in memory, or mapped into it.
@@ -137,6 +139,11 @@ impl ZipArchive {
         }
         self.0.source.read_up_to(entry.header, most)
     }
+}
+
+fn is_name(entries: &[ZipEntry], number: u32, name: &str) -> bool {
+    let entry = usize::try_from(number).ok().and_then(|at| entries.get(at));
+    entry.is_some_and(|entry| *entry.name == *name)
 }
 
 #[cold]

@@ -44,11 +44,8 @@ pub(super) fn whole(
         }
         // A number that a module keeps beside its tensors stays one, and quantised integers stay
         // with their scale.
-        let is_plain = |node: &NodeId| {
-            object.tensor_info(*node).is_ok_and(|info| info.is_some())
-                && entry.layout_name() == "strided"
-        };
-        let Some(node) = entry.node().filter(is_plain) else {
+        let is_plain = reader.info(entry).is_some() && entry.layout_name() == "strided";
+        let Some(node) = entry.node().filter(|_| is_plain) else {
             continue;
         };
         dtypes.insert(entry.name(), dtype);
