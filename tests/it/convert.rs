@@ -58,6 +58,7 @@ fn every_file_of_the_corpus_becomes_safetensors() {
     let folder = tempfile::tempdir().unwrap();
     let options = ConvertOptions::default()
         .drop_non_tensors(true)
+        .allow_empty(true)
         .overwrite(true);
     let (mut files, mut count) = (0, 0);
     let mut refused: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -105,7 +106,7 @@ fn every_file_of_the_corpus_becomes_safetensors() {
 #[test]
 fn every_file_of_the_corpus_becomes_a_zip_container() {
     let folder = tempfile::tempdir().unwrap();
-    let options = ConvertOptions::default().overwrite(true);
+    let options = ConvertOptions::default().allow_empty(true).overwrite(true);
     let (mut files, mut same) = (0, 0);
     for path in corpus() {
         if !is_plain(&path) {
@@ -128,6 +129,45 @@ fn every_file_of_the_corpus_becomes_a_zip_container() {
     }
     println!("{files} files converted into zip containers, {same} of them to their own bytes");
     assert!(files >= 130 && same >= 70, "{files} {same}");
+}
+
+/// Nothing is no result: neither a file without a tensor nor one of empty tensors alone.
+#[test]
+fn a_target_without_elements_is_refused() {
+    let fixtures = fixtures_dir();
+    let folder = tempfile::tempdir().unwrap();
+    for (file, words) in [
+        ("torch/py_floats.pt", "has none, only 1 value: a list"),
+        (
+            "cases/S03_metadata_only/only.safetensors",
+            "the source is empty",
+        ),
+    ] {
+        let source = fixtures.join(file);
+        for target in ["out.safetensors", "out.pt"] {
+            let target = folder.path().join(target);
+            let options = ConvertOptions::default().drop_non_tensors(true);
+            let error = convert(&source, &target, &options).unwrap_err();
+            assert_eq!(error.kind().name(), "no_tensors", "{file}: {error}");
+            assert!(error.to_string().contains(words), "{error}");
+            assert!(!target.exists());
+            let options = options.allow_empty(true);
+            assert_eq!(convert(&source, &target, &options).unwrap().tensors, 0);
+            std::fs::remove_file(target).unwrap();
+        }
+    }
+    let empty = nnx_checkpoint::Tensor::from_bytes(Dtype::Float32, &[0, 3], Vec::new()).unwrap();
+    let source = folder.path().join("empty.safetensors");
+    nnx_checkpoint::save_atomic(&source, |out| {
+        nnx_checkpoint::safetensors::write(out, &[("a", &empty)], None)
+    })
+    .unwrap();
+    let target = folder.path().join("empty.pt");
+    let error = convert(&source, &target, &ConvertOptions::default()).unwrap_err();
+    assert_eq!(error.kind().name(), "no_tensors");
+    assert!(error.to_string().contains("size of 0"), "{error}");
+    let options = ConvertOptions::default().allow_empty(true);
+    assert_eq!(convert(&source, &target, &options).unwrap().tensors, 1);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use nnx_checkpoint::{CheckpointReader, Format, OpenOptions, SNIFF_BYTES, sniff};
+use nnx_checkpoint::{CheckpointReader, ConvertOptions, Format, OpenOptions, SNIFF_BYTES, sniff};
 use nnx_tests::{Fixture, Form, Json, fixtures_dir};
 
 use crate::cases::judge::{judge, read};
@@ -21,6 +21,110 @@ fn every_file_of_the_reader_fixtures_is_as_pytorch_says() {
     assert!(wrong.is_empty(), "{wrong:#?}");
     assert!(files.state().len() >= 30);
     println!("{} files of the reader fixtures", files.state().len());
+}
+
+/// Pickles of arrays: every dtype that NumPy and PyTorch share, in both byte orders and every layout,
+/// of NumPy 1 and 2, in every protocol. What else NumPy has stays a value.
+#[test]
+fn arrays_of_numpy_are_tensors() {
+    let dir = fixtures_dir().join("numpy-arrays");
+    let expected = Json::read(&dir.join("expected.json"));
+    let judge = |name: &str, of: &str| {
+        let of = expected.get(of);
+        judge(&of, read(&dir.join(name))).unwrap_or_else(|what| panic!("{name}: {what}"));
+    };
+    for version in ["numpy1", "numpy2"] {
+        for protocol in 0..=5 {
+            judge(&format!("{version}_protocol{protocol}.pkl"), "arrays");
+        }
+    }
+    judge("python2.pkl", "python2");
+    let tensors = expected.get("arrays").get("tensors").state().len();
+    assert_eq!(tensors, 14 * (2 * 4 + 2) + 4);
+}
+
+/// A PyTorch file has them as tensors of PyTorch's own, and what stays a value as it was.
+#[test]
+fn arrays_of_numpy_become_tensors_of_pytorch() {
+    let dir = fixtures_dir().join("numpy-arrays");
+    let expected = Json::read(&dir.join("expected.json")).get("arrays");
+    let target = tempfile::tempdir().unwrap();
+    for version in ["numpy1", "numpy2"] {
+        let source = dir.join(format!("{version}_protocol4.pkl"));
+        let path = target.path().join(format!("{version}.pt"));
+        let options = ConvertOptions::default();
+        let done = nnx_checkpoint::convert(source, &path, &options).unwrap();
+        assert!(
+            done.notes
+                .iter()
+                .any(|note| note.contains("were arrays of NumPy")),
+            "{:?}",
+            done.notes
+        );
+        let mut outcome = read(&path).unwrap();
+        assert_eq!(outcome.format(), "torch_zip");
+        outcome.set_format("pickle");
+        judge(&expected, Ok(outcome)).unwrap_or_else(|what| panic!("{version}: {what}"));
+        let reader = CheckpointReader::open(&path).unwrap();
+        let storage = |name| reader.entry(name).unwrap().storage().unwrap();
+        assert_eq!(storage("shared"), storage("again"));
+        assert_ne!(storage("shared"), storage("read only"));
+    }
+}
+
+/// In a file of `torch.save` with tensors, arrays are what they are in Python: values beside them.
+#[test]
+fn arrays_of_numpy_beside_tensors_are_values() {
+    let dir = fixtures_dir();
+    let names = |path: &str| -> Vec<String> {
+        let reader = CheckpointReader::open(dir.join(path)).unwrap();
+        let tensors = reader.tensors().iter();
+        tensors.map(|entry| entry.name().to_owned()).collect()
+    };
+    assert_eq!(names("cases/P08_numpy_in_checkpoint/numpy1.pt"), ["w"]);
+    let alone = ["f32", "i64_f", "bool", "empty", "zero_d", "be"];
+    assert_eq!(names("torch/numpy_arrays.pt"), alone);
+    let sidecar = Json::read(&dir.join("torch/numpy_arrays.json"));
+    let reader = CheckpointReader::open(dir.join("torch/numpy_arrays.pt")).unwrap();
+    for pair in sidecar
+        .get("value")
+        .get("v")
+        .items()
+        .iter()
+        .take(alone.len())
+    {
+        let name = pair.items()[0].get("v");
+        let tensor = reader.tensor(name.text()).unwrap();
+        let hash = pair.items()[1].get("c_order_sha256");
+        assert_eq!(nnx_tests::sha256(&tensor.to_bytes().unwrap()), hash.text());
+    }
+}
+
+/// Arrays whose pickles contradict themselves, as NumPy finds them too.
+#[test]
+fn an_array_that_contradicts_itself_is_refused() {
+    let path = fixtures_dir().join("numpy-arrays/python2.pkl");
+    let sound = std::fs::read(path).unwrap();
+    let options = OpenOptions::default();
+    let kind = |from: &[u8], to: &[u8]| {
+        let at = sound
+            .windows(from.len())
+            .position(|part| part == from)
+            .unwrap();
+        let damaged = [&sound[..at], to, &sound[at + from.len()..]].concat();
+        CheckpointReader::from_bytes(damaged, &options).map_err(|error| error.kind().name())
+    };
+    // A shape of another number of elements, and one that is no shape.
+    assert_eq!(
+        kind(b"(K\x02K\x03t", b"(K\x02K\x04t").unwrap_err(),
+        "malformed"
+    );
+    assert_eq!(kind(b"(K\x02K\x03t", b"(K\x02Nt").unwrap_err(), "malformed");
+    // A dtype of another size.
+    assert_eq!(kind(b"U\x02f4", b"U\x02f8").unwrap_err(), "malformed");
+    // Objects are no numbers; the array is a value.
+    let reader = kind(b"U\x02f4", b"U\x02O8").unwrap();
+    assert_eq!(reader.tensors().len(), 1);
 }
 
 /// Quantised modules, and their `state_dict()`, which adds numbers as tensors and unpacks weights.

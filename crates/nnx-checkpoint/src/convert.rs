@@ -56,6 +56,8 @@ use crate::{CheckpointReader, Format, OpenOptions};
 /// # Errors
 /// - As [`CheckpointReader::open_with`] has them for the source.
 /// - [`ErrorKind::NotHeld`](crate::ErrorKind::NotHeld) when the target has no place for values.
+/// - [`ErrorKind::NoTensors`](crate::ErrorKind::NoTensors) when the target would hold no tensor, or
+///   empty ones alone, unless [`ConvertOptions::allow_empty`] is set.
 /// - [`ErrorKind::TargetExists`](crate::ErrorKind::TargetExists) when a file is there already.
 /// - [`ErrorKind::NameCollision`](crate::ErrorKind::NameCollision) when two names become one.
 /// - [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) when a tensor has no place in the
@@ -90,6 +92,9 @@ pub fn convert_with(
     let in_target = |error: Error| error.in_path(target.as_ref());
     let target = Target::of(target.as_ref(), options).map_err(in_target)?;
     let plan = plan::plan(&reader, &target, options).map_err(in_source)?;
+    if !options.allow_empty {
+        plan.check_elements(&reader).map_err(in_source)?;
+    }
     // A reader takes the index before the single file, and one of the two is of something else then.
     let (index, single) = (target.index(), target.single());
     target.check_free(plan.paths().chain([&index, &single]), options.overwrite)?;

@@ -103,6 +103,24 @@ pub enum ErrorKind {
         /// Paths below which there are tensors and nothing else.
         paths: Vec<String>,
     },
+    /// A conversion's target would hold no tensor, or empty ones alone.
+    #[error(
+        "the target would hold no tensor{}",
+        match (*empty, *count) {
+            (0, 0) => ": the source is empty".to_owned(),
+            (0, _) => format!(": the source has none, only {}", listed(values, *count)),
+            (1, _) => " with an element: the only one has a size of 0".to_owned(),
+            (empty, _) => format!(" with an element: all {empty} have a size of 0"),
+        }
+    )]
+    NoTensors {
+        /// How many tensors there are, each of them without an element.
+        empty: usize,
+        /// The first of the values that are not tensors, each with what it is.
+        values: Vec<String>,
+        /// How many such values there are.
+        count: usize,
+    },
     /// The caller stopped the work; nothing was changed.
     #[error("stopped; nothing was changed")]
     Interrupted,
@@ -171,6 +189,7 @@ impl ErrorKind {
             Self::PathTraversal { .. } => "path_traversal",
             Self::TargetExists => "target_exists",
             Self::NotHeld { .. } => "not_held",
+            Self::NoTensors { .. } => "no_tensors",
             Self::Interrupted => "interrupted",
             Self::NoSuchTensor => "no_such_tensor",
             Self::Malformed { .. } => "malformed",

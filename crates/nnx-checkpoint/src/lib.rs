@@ -56,6 +56,7 @@ mod error;
 mod globals;
 mod limits;
 mod name_index;
+mod numpy;
 pub mod pickle;
 mod reader;
 pub mod safetensors;

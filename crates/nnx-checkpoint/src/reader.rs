@@ -1,6 +1,7 @@
 //! One reader for every kind of checkpoint.
 
 mod alias;
+mod arrays;
 mod describe;
 mod entry;
 mod file;
@@ -190,10 +191,11 @@ impl CheckpointReader {
         self.names = names;
     }
 
-    /// What the pickle says of a tensor of a PyTorch file; none for a number that is listed as one.
+    /// What the pickle says of a tensor of a PyTorch file; none for a number or an array that is listed
+    /// as one.
     pub(crate) fn info(&self, entry: &TensorEntry) -> Option<&TensorInfo> {
         match self.parts.get(entry.part)? {
-            Part::Torch(_, infos) => infos.get(entry.info()?)?.as_ref(),
+            Part::Torch(file) => file.infos.get(entry.info()?)?.as_ref(),
             Part::SafeTensors(_) => None,
         }
     }
@@ -221,10 +223,13 @@ impl CheckpointReader {
         let missing = || Error::new(ErrorKind::NoSuchTensor).in_tensor(name);
         let entry = self.entry(name).ok_or_else(missing)?;
         match self.parts.get(entry.part).ok_or_else(missing)? {
-            Part::Torch(object, _) => match (self.info(entry), entry.node()) {
-                (Some(info), Some(node)) => object.tensor_of(info, node),
+            Part::Torch(file) => match (self.info(entry), entry.node()) {
+                (Some(info), Some(node)) => file.object.tensor_of(info, node),
                 (None, Some(node)) => {
-                    number::tensor(object.graph().node(node)).ok_or_else(missing)?
+                    let graph = file.object.graph();
+                    number::tensor(graph.node(node))
+                        .or_else(|| file.arrays.tensor(graph, node))
+                        .ok_or_else(missing)?
                 }
                 (_, None) => return Err(missing()),
             }

@@ -245,6 +245,9 @@ pub(crate) struct Convert {
     /// Leave values out that the target has no place for
     #[arg(long)]
     pub(crate) drop_non_tensors: bool,
+    /// Write a target without tensors, or with empty ones alone
+    #[arg(long)]
+    pub(crate) allow_empty: bool,
     /// Write tied tensors to a safetensors file once, their other names to its metadata
     #[arg(long)]
     pub(crate) alias: bool,

@@ -39,6 +39,7 @@ pub(crate) fn run(arguments: &Convert) -> Outcome {
 fn options(arguments: &Convert) -> ConvertOptions {
     let mut options = ConvertOptions::default()
         .drop_non_tensors(arguments.drop_non_tensors)
+        .allow_empty(arguments.allow_empty)
         .compact(arguments.compact)
         .overwrite(arguments.overwrite)
         .verify(!arguments.no_verify)
@@ -65,6 +66,10 @@ fn failure(error: Error, source: &Path) -> Failure {
             "there is a file already; say `--overwrite` to replace it, or choose another name"
                 .to_owned(),
         ),
+        ErrorKind::NoTensors { .. } => Some(format!(
+            "{}; say `--allow-empty` to write it all the same",
+            error.kind()
+        )),
         ErrorKind::NotHeld { paths, .. } => {
             let what = error.kind().to_string();
             let what = what.split("; ").next().unwrap_or_default();

@@ -18,6 +18,18 @@ pub(crate) struct Outcome {
     format: &'static str,
 }
 
+impl Outcome {
+    /// The name of the file's format.
+    pub(crate) fn format(&self) -> &'static str {
+        self.format
+    }
+
+    /// Makes it the outcome of a file of another format, whose contents are to be the same.
+    pub(crate) fn set_format(&mut self, format: &'static str) {
+        self.format = format;
+    }
+}
+
 /// Opens a file and takes every tensor's bytes.
 pub(crate) fn read(path: &Path) -> Result<Outcome, Error> {
     let reader = CheckpointReader::open(path)?;

@@ -42,6 +42,9 @@ pub struct ConvertOptions {
     /// configuration, which has its place. Default: `false`, a source with values that the target
     /// has no place for is refused.
     pub drop_non_tensors: bool,
+    /// Whether a target without a tensor, or with empty ones alone, is written. Default: `false`,
+    /// such a conversion is refused.
+    pub allow_empty: bool,
     /// What becomes of tensors that are one and the same under several names. Default:
     /// [`Tied::Kept`].
     pub tied: Tied,
@@ -70,6 +73,7 @@ impl Default for ConvertOptions {
             max_shard_size: None,
             metadata: Vec::new(),
             drop_non_tensors: false,
+            allow_empty: false,
             tied: Tied::default(),
             compact: false,
             overwrite: false,
@@ -206,6 +210,7 @@ setters! {
     dtype(dtype: Dtype) = Some(dtype);
     max_shard_size(bytes: u64) = Some(bytes);
     drop_non_tensors(drop: bool) = drop;
+    allow_empty(allow: bool) = allow;
     tied(tied: Tied) = tied;
     compact(compact: bool) = compact;
     overwrite(overwrite: bool) = overwrite;

@@ -132,6 +132,36 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// Refuses a plan of no tensors, or of empty ones alone.
+    ///
+    /// # Errors
+    /// When no tensor has an element.
+    pub(super) fn check_elements(&self, reader: &CheckpointReader) -> Result<()> {
+        let mut tensors = self.files.iter().flat_map(|file| &file.expected);
+        if tensors.any(|tensor| !tensor.shape.contains(&0)) {
+            return Ok(());
+        }
+        let others = reader.others();
+        Err(Error::new(ErrorKind::NoTensors {
+            empty: self.files.iter().map(|file| file.expected.len()).sum(),
+            values: shown_values(others),
+            count: others.len(),
+        }))
+    }
+}
+
+/// The first of some values, each with what it is.
+fn shown_values(values: &[OtherEntry]) -> Vec<String> {
+    let shown = values.iter().take(SHOWN_VALUES);
+    shown
+        .map(|entry| match entry.path() {
+            "" => entry.description().to_owned(),
+            path => format!("`{path}` ({})", entry.description()),
+        })
+        .collect()
+}
+
 /// Plans a conversion.
 ///
 /// # Errors
@@ -295,11 +325,7 @@ impl Held {
         if dropped.is_empty() || options.drop_non_tensors {
             return Ok(Self { dropped });
         }
-        let values = dropped
-            .iter()
-            .take(SHOWN_VALUES)
-            .map(|entry| format!("`{}` ({})", entry.path(), entry.description()))
-            .collect();
+        let values = shown_values(&dropped);
         Err(not_held(values, dropped.len(), select_hint(reader)))
     }
 }

@@ -1,6 +1,7 @@
 //! Values that are no tensors, in words.
 
 use crate::error::{one_line, shown, shown_path};
+use crate::numpy;
 use crate::pickle::{Call, Graph, NodeId};
 use crate::torch::TorchObject;
 
@@ -17,7 +18,7 @@ fn in_words(object: &TorchObject, id: NodeId) -> String {
     if let Some(len) = object.storage_len(id) {
         return format!("a storage of {len} bytes");
     }
-    numpy(graph, id)
+    numpy_value(graph, id)
         .or_else(|| torch_value(graph, id))
         .or_else(|| object_in_words(graph, id))
         .unwrap_or_else(|| graph.describe(id))
@@ -52,7 +53,7 @@ fn torch_value(graph: &Graph, id: NodeId) -> Option<String> {
     if let Some(("torch", name)) = graph.global(id) {
         return Some(format!("`torch.{}`", shown(name)));
     }
-    let (callable, args) = reduced(graph, id)?;
+    let (callable, args) = numpy::call(graph, id)?;
     match (callable, args) {
         (("torch", "Size"), &[members]) => {
             Some(format!("`torch.Size({:?})`", sizes(graph, members)?))
@@ -70,8 +71,8 @@ fn torch_value(graph: &Graph, id: NodeId) -> Option<String> {
 }
 
 /// An array, a scalar or a dtype of NumPy's.
-fn numpy(graph: &Graph, id: NodeId) -> Option<String> {
-    let ((module, name), args) = reduced(graph, id)?;
+fn numpy_value(graph: &Graph, id: NodeId) -> Option<String> {
+    let ((module, name), args) = numpy::call(graph, id)?;
     match (module, name) {
         ("numpy", "dtype") => Some(format!("the NumPy dtype `{}`", dtype(graph, id)?)),
         ("numpy.core.multiarray" | "numpy._core.multiarray", "scalar") => {
@@ -108,7 +109,7 @@ fn dtype_name(dtype: Option<String>) -> String {
 
 /// NumPy's text for a dtype, with its byte order in front where it has one: `<f4`.
 fn dtype(graph: &Graph, id: NodeId) -> Option<String> {
-    match reduced(graph, id)? {
+    match numpy::call(graph, id)? {
         (("numpy", "dtype"), &[text, ..]) => {
             let state = graph.object(id)?.state;
             let order = state
@@ -118,14 +119,6 @@ fn dtype(graph: &Graph, id: NodeId) -> Option<String> {
                 .unwrap_or_default();
             Some(format!("{}{}", shown(order), shown(graph.text(text)?)))
         }
-        _ => None,
-    }
-}
-
-/// Function and arguments of a call.
-fn reduced(graph: &Graph, id: NodeId) -> Option<((&str, &str), &[NodeId])> {
-    match graph.object(id)?.call {
-        Call::Reduce { callable, args } => Some((graph.global(callable)?, graph.sequence(args)?)),
         _ => None,
     }
 }

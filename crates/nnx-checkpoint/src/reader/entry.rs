@@ -54,6 +54,11 @@ impl TensorEntry {
         self.row()?.node
     }
 
+    /// Whether the file has it as an array of NumPy.
+    pub(crate) fn is_array(&self) -> bool {
+        self.row().is_some_and(|row| row.is_array)
+    }
+
     /// Where among what the pickle of its file says of tensors its own is.
     pub(super) fn info(&self) -> Option<usize> {
         self.row()?.info

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::arrays::ArrayContents;
 use super::entry::TensorEntry;
 use super::options::OpenOptions;
 use super::table::{TensorRow, TensorTable};
@@ -17,9 +18,17 @@ use crate::torch::{Opening, TensorInfo, TorchObject};
 /// Where the tensors' bytes come from.
 #[derive(Debug)]
 pub(super) enum Part {
-    /// A PyTorch file, and what its pickle says of each tensor that is listed.
-    Torch(Arc<TorchObject>, Vec<Option<TensorInfo>>),
+    Torch(TorchFile),
     SafeTensors(SafeTensors),
+}
+
+/// A PyTorch file.
+#[derive(Debug)]
+pub(super) struct TorchFile {
+    pub(super) object: Arc<TorchObject>,
+    /// What the pickle says of the tensors that are listed.
+    pub(super) infos: Vec<Option<TensorInfo>>,
+    pub(super) arrays: ArrayContents,
 }
 
 /// Reads a file, by what its bytes say that it is.
@@ -45,12 +54,18 @@ fn torch(bytes: &ByteRange, format: Format, options: &OpenOptions) -> Result<Che
     let object = Arc::new(object.with_verify(options.verify));
     globals::settle(&mut opening.globals, object.graph());
     let mut reader = CheckpointReader::empty(opening.format);
-    let infos = names::list(&mut reader, &object, opening.constants, &options.limits)?;
+    // In a file with storages the tensors are PyTorch's own, and arrays are values beside them.
+    let has_arrays = opening.format == Format::Pickle || object.storage_count() == 0;
+    let constants = opening.constants;
+    let infos = names::list(&mut reader, &object, constants, has_arrays, &options.limits)?;
     reader.globals = opening.globals;
     reader.notes = opening.notes;
-    reader.storages = object.storage_count();
     reader.object = Some(Arc::clone(&object));
-    reader.parts.push(Part::Torch(object, infos));
+    reader.parts.push(Part::Torch(TorchFile {
+        object,
+        infos,
+        arrays: ArrayContents::default(),
+    }));
     Ok(reader)
 }
 

@@ -4,6 +4,8 @@
 //! - A pickled `torch.nn.Module` is named as its `state_dict()` would be: parameters, persistent
 //!   buffers, what its class adds, then children. All else that it has is listed beside the tensors.
 //! - Any other object contributes its attribute names.
+//! - In a file without storages of PyTorch's, and in a pickle that `torch.save` did not write, an
+//!   array of NumPy is a tensor, if PyTorch has its dtype. In another file it is a value.
 //! - A tensor that is the whole of its file has the empty name.
 //! - Two values that would get one name are an error.
 //!
@@ -21,6 +23,7 @@ use super::view::{self, Child, Role};
 use super::{CheckpointReader, number};
 use crate::error::{Error, ErrorKind, Result};
 use crate::name_index::NameIndex;
+use crate::numpy::Array;
 use crate::pickle::{NodeId, NodeMap};
 use crate::torch::{Layout, TensorInfo, TorchObject};
 use crate::{Dtype, Limits};
@@ -64,11 +67,12 @@ pub(super) fn list(
     reader: &mut CheckpointReader,
     object: &TorchObject,
     constants: Option<NodeId>,
+    has_arrays: bool,
     limits: &Limits,
 ) -> Result<Vec<Option<TensorInfo>>> {
     let graph = object.graph();
     let roots: Vec<NodeId> = std::iter::once(graph.root()).chain(constants).collect();
-    let survey = Survey::of(object, &roots, limits)?;
+    let survey = Survey::of(object, &roots, has_arrays, limits)?;
     let mut walk = Walk {
         object,
         limits,
@@ -76,6 +80,7 @@ pub(super) fn list(
         path: String::new(),
         on_the_way: NodeMap::default(),
         told: HashSet::new(),
+        arrays: NodeMap::default(),
         name_bytes: 0,
         shared_name_bytes: 0,
         listing: Listing::default(),
@@ -94,6 +99,8 @@ pub(super) fn list(
         }
     }
     walk.nameless()?;
+    // An array has a storage of its own, whichever others share its content.
+    reader.storages = object.storage_count().saturating_add(walk.arrays.len());
     reader.tensors = TensorEntry::of_table(walk.listing.tensors);
     reader.others = walk.listing.others;
     reader.names = walk.names;
@@ -110,6 +117,8 @@ struct Walk<'a> {
     on_the_way: NodeMap<usize>,
     /// What was listed in full and holds no tensor.
     told: HashSet<NodeId>,
+    /// The arrays of NumPy that were listed, each with its number.
+    arrays: NodeMap<usize>,
     name_bytes: u64,
     /// What the names take that are more than the graph has objects.
     shared_name_bytes: u64,
@@ -163,7 +172,7 @@ impl<'a> Walk<'a> {
             return Ok(None);
         }
         match survey.tensor(id) {
-            Some(TensorNode::Read(_)) if aside => {
+            Some(TensorNode::Read(_) | TensorNode::Array(_)) if aside => {
                 self.other(id, ", which the module's `state_dict()` leaves out")?;
                 return Ok(None);
             }
@@ -171,13 +180,20 @@ impl<'a> Walk<'a> {
                 self.tensor(id, info)?;
                 return Ok(None);
             }
+            Some(TensorNode::Array(array)) => {
+                self.array(id, array)?;
+                return Ok(None);
+            }
             Some(TensorNode::Refused) if aside => {
                 self.other(id, ", which cannot be read")?;
                 return Ok(None);
             }
             Some(TensorNode::Refused) => {
-                let outcome = self.object.tensor_info(id).map(|_| None);
-                return outcome.map_err(|error| error.in_tensor(&self.path));
+                let refusal = TensorNode::refusal(self.object, id);
+                return match refusal {
+                    Some(error) => Err(error.in_tensor(&self.path)),
+                    None => Ok(None),
+                };
             }
             None => {}
         }
@@ -227,6 +243,20 @@ impl<'a> Walk<'a> {
         self.push_tensor(&info.shape, row)
     }
 
+    /// Lists an array of NumPy as the tensor that has its elements.
+    fn array(&mut self, node: NodeId, array: &Array) -> Result<()> {
+        let next = self.arrays.len();
+        let number = *self.arrays.entry(node).or_insert(next);
+        let len = byte_len(array.dtype, &array.shape);
+        let row = TensorRow {
+            storage: Some(self.object.storage_count().saturating_add(number)),
+            is_array: true,
+            node: Some(node),
+            ..TensorRow::new(array.dtype, len, "strided")
+        };
+        self.push_tensor(&array.shape, row)
+    }
+
     fn push_tensor(&mut self, shape: &[usize], row: TensorRow) -> Result<()> {
         self.name(self.listing.tensors.len(), 0)?;
         self.listing.tensors.push(&self.path, shape, row);
@@ -256,7 +286,8 @@ impl<'a> Walk<'a> {
 
     fn other(&mut self, id: NodeId, addition: &str) -> Result<()> {
         let mut description = match self.survey.tensor(id) {
-            Some(TensorNode::Read(info)) => tensor_in_words(info),
+            Some(TensorNode::Read(info)) => tensor_in_words(info.dtype, &info.shape),
+            Some(TensorNode::Array(array)) => tensor_in_words(array.dtype, &array.shape),
             Some(TensorNode::Refused) => "a tensor".to_owned(),
             None => describe(self.object, id),
         };
@@ -324,7 +355,8 @@ impl<'a> Walk<'a> {
                 None => format!("<tensor {}>", self.listing.others.len()),
             };
             let what = match node {
-                TensorNode::Read(info) => tensor_in_words(&info),
+                TensorNode::Read(info) => tensor_in_words(info.dtype, &info.shape),
+                TensorNode::Array(array) => tensor_in_words(array.dtype, &array.shape),
                 TensorNode::Refused => "a tensor that cannot be read".to_owned(),
             };
             self.push_other(id, format!("{what}, to which no name leads"))?;
@@ -333,6 +365,6 @@ impl<'a> Walk<'a> {
     }
 }
 
-fn tensor_in_words(info: &TensorInfo) -> String {
-    format!("a {} tensor of shape {:?}", info.dtype, info.shape)
+fn tensor_in_words(dtype: Dtype, shape: &[usize]) -> String {
+    format!("a {dtype} tensor of shape {shape:?}")
 }

@@ -2,15 +2,19 @@
 
 use std::collections::HashSet;
 
+use super::arrays::Lengths;
 use super::view::{self, Child};
 use crate::Limits;
 use crate::error::{Error, Result};
+use crate::numpy::Array;
 use crate::pickle::{Graph, Node, NodeId, NodeMap};
 use crate::torch::{TensorInfo, TorchObject};
 
 /// The objects below the roots: what lies below each, which are tensors, and which hold one.
 #[derive(Debug)]
 pub(super) struct Survey<'a> {
+    /// Of a file whose arrays are tensors, how long their contents are.
+    lengths: Option<Lengths>,
     children: NodeMap<Vec<Child<'a>>>,
     tensors: Vec<(NodeId, TensorNode)>,
     /// For every node of the graph: what it is, and, of a tensor, which of them.
@@ -36,15 +40,33 @@ enum Mark {
 pub(super) enum TensorNode {
     /// What the pickle says of it.
     Read(TensorInfo),
-    /// It is not understood; [`TorchObject::tensor_info`] says why.
+    /// An array of NumPy.
+    Array(Array),
+    /// It is not understood; [`TensorNode::refusal`] says why.
     Refused,
 }
 
 impl TensorNode {
-    fn of(object: &TorchObject, id: NodeId) -> Option<Self> {
+    fn of(object: &TorchObject, id: NodeId, lengths: Option<&mut Lengths>) -> Option<Self> {
+        match (object.tensor_info(id), lengths) {
+            (Ok(Some(info)), _) => Some(Self::Read(info)),
+            (Err(_), _) => Some(Self::Refused),
+            (Ok(None), None) => None,
+            (Ok(None), Some(lengths)) => match lengths.array(object.graph(), id)? {
+                Ok(array) => Some(Self::Array(array)),
+                Err(_) => Some(Self::Refused),
+            },
+        }
+    }
+
+    /// Why a node is refused.
+    pub(super) fn refusal(object: &TorchObject, id: NodeId) -> Option<Error> {
         match object.tensor_info(id) {
-            Ok(info) => info.map(Self::Read),
-            Err(_) => Some(Self::Refused),
+            Err(error) => Some(error),
+            Ok(_) => {
+                let array = Lengths::default().array(object.graph(), id)?;
+                array.err().map(|error| object.locate(error))
+            }
         }
     }
 }
@@ -56,11 +78,17 @@ impl<'a> Survey<'a> {
     /// When the keys and attribute names met take more than [`Limits::max_name_bytes`]: a pickle may
     /// share one long text among many. When there are more of them than
     /// [`Limits::max_pickle_nodes`]: it may share one long list of arguments or attributes.
-    pub(super) fn of(object: &'a TorchObject, roots: &[NodeId], limits: &Limits) -> Result<Self> {
+    pub(super) fn of(
+        object: &'a TorchObject,
+        roots: &[NodeId],
+        has_arrays: bool,
+        limits: &Limits,
+    ) -> Result<Self> {
         let mut key_bytes: u64 = 0;
         let mut met: u64 = 0;
         let graph = object.graph();
         let mut survey = Self {
+            lengths: has_arrays.then(Lengths::default),
             children: NodeMap::default(),
             tensors: Vec::new(),
             marks: vec![Mark::New; graph.len()],
@@ -74,7 +102,7 @@ impl<'a> Survey<'a> {
             if survey.mark(id) != Mark::New {
                 continue;
             }
-            if let Some(tensor) = TensorNode::of(object, id) {
+            if let Some(tensor) = TensorNode::of(object, id, survey.lengths.as_mut()) {
                 let place = u32::try_from(survey.tensors.len()).unwrap_or(u32::MAX);
                 survey.set(id, Mark::Tensor(place));
                 survey.tensors.push((id, tensor));
@@ -162,7 +190,7 @@ impl<'a> Survey<'a> {
         tensors
             .map(|(_, tensor)| match tensor {
                 TensorNode::Read(info) => Some(info),
-                TensorNode::Refused => None,
+                TensorNode::Array(_) | TensorNode::Refused => None,
             })
             .collect()
     }
@@ -180,11 +208,12 @@ impl<'a> Survey<'a> {
     /// The tensors of the graph that lie below no root, and are no parts of those that do.
     pub(super) fn nameless(&self, object: &TorchObject) -> Vec<(NodeId, TensorNode)> {
         let graph = object.graph();
+        let mut lengths = self.lengths.clone();
         let mut found: Vec<(NodeId, TensorNode)> = graph
             .nodes()
             .filter(|(id, node)| matches!(node, Node::Object(_)) && self.tensor(*id).is_none())
             .map(|(id, _)| id)
-            .filter_map(|id| Some((id, TensorNode::of(object, id)?)))
+            .filter_map(|id| Some((id, TensorNode::of(object, id, lengths.as_mut())?)))
             .collect();
         if !found.is_empty() {
             let parts = self.parts(graph);
@@ -197,7 +226,7 @@ impl<'a> Survey<'a> {
     fn parts(&self, graph: &Graph) -> HashSet<NodeId> {
         let attributes = self.tensors.iter().filter_map(|(_, tensor)| match tensor {
             TensorNode::Read(info) => info.attributes,
-            TensorNode::Refused => None,
+            TensorNode::Array(_) | TensorNode::Refused => None,
         });
         let attributes: HashSet<NodeId> = attributes.collect();
         let mut parts = HashSet::new();

@@ -26,6 +26,8 @@ pub(super) struct TensorRow {
     pub(super) storage: Option<usize>,
     /// PyTorch's name of the layout.
     pub(super) layout: &'static str,
+    /// Whether the file has it as an array of NumPy.
+    pub(super) is_array: bool,
     /// Its node in the graph of a PyTorch file.
     pub(super) node: Option<NodeId>,
     /// Where among the [`TensorInfo`](crate::torch::TensorInfo) of the file its own is.
@@ -42,6 +44,7 @@ impl TensorRow {
             byte_len,
             storage: None,
             layout,
+            is_array: false,
             node: None,
             info: None,
         }

@@ -26,6 +26,19 @@ pub(super) fn of_tensors_alone(reader: &CheckpointReader) -> Vec<String> {
     notes
 }
 
+/// What is of another class in a structure that is kept.
+pub(super) fn of_arrays(reader: &CheckpointReader) -> Option<String> {
+    let entries = reader.tensors().iter();
+    let arrays: Vec<&str> = entries
+        .filter(|entry| entry.is_array())
+        .map(TensorEntry::name)
+        .collect();
+    Some(format!(
+        "{} were arrays of NumPy and are tensors in the target",
+        listed(&arrays)?
+    ))
+}
+
 /// What a cast leaves as it is, or takes away, in a structure that is kept.
 pub(super) fn of_cast(reader: &CheckpointReader) -> Vec<String> {
     let mut notes = Vec::new();

@@ -36,21 +36,26 @@ pub(super) fn whole(
     let mut builder = TorchBuilder::new();
     let mut dtypes = HashMap::new();
     let mut changed = false;
+    // A file of `torch.save` keeps its arrays, unless some of them must be tensors: beside those the
+    // others would be values.
+    let replaces_arrays =
+        reader.format() == Format::Pickle || options.dtype.is_some() || options.compact;
     for entry in reader.tensors() {
         let dtype = transform.dtype(entry.dtype());
         let is_cast = dtype != entry.dtype();
-        if !is_cast && !options.compact {
+        let is_array = entry.is_array() && replaces_arrays;
+        if !is_cast && !options.compact && !is_array {
             continue;
         }
         // A number that a module keeps beside its tensors stays one, and quantised integers stay
         // with their scale.
-        let is_plain = reader.info(entry).is_some() && entry.layout_name() == "strided";
-        let Some(node) = entry.node().filter(|_| is_plain) else {
+        let is_tensor = reader.info(entry).is_some() && entry.layout_name() == "strided";
+        let Some(node) = entry.node().filter(|_| is_array || is_tensor) else {
             continue;
         };
         dtypes.insert(entry.name(), dtype);
         let tensor = reader.unread_tensor(entry.name())?;
-        if !is_cast && !is_loose(&tensor) {
+        if !is_cast && !is_loose(&tensor) && !is_array {
             continue;
         }
         let tensor = transform
@@ -82,6 +87,9 @@ pub(super) fn whole(
     let path = target.single();
     let file = file(object, expected.collect(), path, root, options)?;
     let mut plan = Plan::of_file(file, transform.cast);
+    if replaces_arrays {
+        plan.notes.extend(notes::of_arrays(reader));
+    }
     if options.dtype.is_some() {
         plan.notes.extend(notes::of_cast(reader));
     }

@@ -46,10 +46,30 @@ pub(super) fn children<'a>(graph: &'a Graph, object: &Object) -> Vec<Child<'a>> 
     let mut children = made_of(graph, object);
     children.extend(indexed(&object.items));
     children.extend(keyed(graph, &object.pairs));
-    if let Some(state) = object.state {
+    if let Some(elements) = elements(graph, object) {
+        children.extend(indexed(elements));
+    } else if let Some(state) = object.state {
         attributes(graph, object, state, &mut children);
     }
     children
+}
+
+/// The elements of an array of objects of NumPy's: its state is
+/// `(version, shape, dtype, is column by column, [elements])`.
+fn elements<'a>(graph: &'a Graph, object: &Object) -> Option<&'a [NodeId]> {
+    let Call::Reduce { callable, .. } = object.call else {
+        return None;
+    };
+    match (graph.global(callable)?, graph.sequence(object.state?)?) {
+        (
+            ("numpy.core.multiarray" | "numpy._core.multiarray", "_reconstruct"),
+            &[_, _, _, _, elements],
+        ) => match graph.node(elements) {
+            Node::List(elements) => Some(elements),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// The arguments of the call. A class that is an argument is part of how the object is made.
