@@ -15,7 +15,7 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-pub use self::options::{ConvertOptions, TargetFormat, Tied};
+pub use self::options::{ConvertOptions, SharedTensors, TargetFormat};
 use self::output::Meter;
 pub(crate) use self::plan::shards;
 use self::plan::{FilePlan, Plan};

@@ -76,7 +76,7 @@ pub use cast::{Caster, cast};
 #[cfg(feature = "nnx")]
 pub use checkpoint::{CheckpointFormat, NNCheckpoint};
 pub use convert::{
-    Conversion, ConvertOptions, Progress, TargetFormat, Tied, convert, convert_with,
+    Conversion, ConvertOptions, Progress, SharedTensors, TargetFormat, convert, convert_with,
 };
 pub use dtype::Dtype;
 pub use error::{Error, ErrorKind, Result};
@@ -88,5 +88,5 @@ pub use reader::{
 pub use save::save_atomic;
 pub use sniff::{Format, SNIFF_BYTES, compression, sniff};
 pub use source::{ByteRange, RangeRead, Source};
-pub use state_dict::{Mapping, Modules, StateDict, StateValue};
+pub use state_dict::{DictKind, StateDict, StateDictMetadata, StateValue};
 pub use tensor::{Chunk, Quantizer, Storage, Tensor, TensorClass, contiguous_strides};

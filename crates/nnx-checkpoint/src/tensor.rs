@@ -12,8 +12,8 @@ use crate::{Dtype, Limits};
 
 mod bounds;
 mod gather;
+mod lazy_bits;
 mod quantizer;
-mod signs;
 mod storage;
 
 #[cfg(test)]
@@ -26,7 +26,7 @@ pub use storage::{Chunk, Storage};
 
 #[cfg(feature = "candle")]
 pub(crate) use gather::reserved;
-use signs::Signs;
+use lazy_bits::LazyBits;
 
 /// What Python object a saved tensor was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -51,7 +51,7 @@ pub struct Tensor {
     strides: Vec<usize>,
     class: TensorClass,
     requires_grad: bool,
-    signs: Signs,
+    lazy_bits: LazyBits,
     quantizer: Option<Arc<Quantizer>>,
 }
 
@@ -120,7 +120,7 @@ impl Tensor {
             strides: strides.to_vec(),
             class: TensorClass::Tensor,
             requires_grad: false,
-            signs: Signs::default(),
+            lazy_bits: LazyBits::default(),
             quantizer: None,
         })
     }
@@ -158,8 +158,8 @@ impl Tensor {
 
     /// The same view with PyTorch's lazy bits set: the values are those of the storage conjugated,
     /// negated or both.
-    pub(crate) fn with_signs(mut self, conj: bool, neg: bool) -> Result<Self> {
-        self.signs = Signs::new(self.dtype, conj, neg)?;
+    pub(crate) fn with_lazy_bits(mut self, conj: bool, neg: bool) -> Result<Self> {
+        self.lazy_bits = LazyBits::new(self.dtype, conj, neg)?;
         Ok(self)
     }
 
@@ -224,13 +224,13 @@ impl Tensor {
     /// Whether the values are the complex conjugates of those in the storage: PyTorch's
     /// `tensor.is_conj()`. [`to_bytes`](Self::to_bytes) resolves it.
     pub fn is_conj(&self) -> bool {
-        self.signs.conj()
+        self.lazy_bits.conj()
     }
 
     /// Whether the values are the negatives of those in the storage: PyTorch's `tensor.is_neg()`.
     /// [`to_bytes`](Self::to_bytes) resolves it.
     pub fn is_neg(&self) -> bool {
-        self.signs.neg()
+        self.lazy_bits.neg()
     }
 
     /// What the integers of a quantised tensor stand for.
@@ -296,7 +296,7 @@ impl Tensor {
             }
             Cow::Owned(gather::gather(self)?)
         };
-        if self.signs.is_plain() {
+        if self.lazy_bits.is_plain() {
             return Ok(bytes);
         }
         let mut bytes = match bytes {
@@ -307,7 +307,7 @@ impl Tensor {
             }
             Cow::Owned(bytes) => bytes,
         };
-        self.signs.resolve(&mut bytes, self.dtype);
+        self.lazy_bits.resolve(&mut bytes, self.dtype);
         Ok(Cow::Owned(bytes))
     }
 
@@ -356,7 +356,7 @@ impl Tensor {
     /// # Errors
     /// When gathering would need more than [`Limits::max_expanded_bytes`] beyond the storage.
     pub(crate) fn row_major(&self, limits: &Limits) -> Result<Storage> {
-        if !self.is_contiguous() || !self.signs.is_plain() {
+        if !self.is_contiguous() || !self.lazy_bits.is_plain() {
             let derived = DerivedTensor::new(self.clone(), self.dtype, limits)?;
             return Ok(Storage::from_derived(derived));
         }

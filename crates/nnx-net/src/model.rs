@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use candle_core::{Device, Tensor};
 pub use evaluate::Evaluation;
 use freeze::Frozen;
-use nnx_checkpoint::{Modules, NNCheckpoint, StateDict, StateValue};
+use nnx_checkpoint::{NNCheckpoint, StateDict, StateDictMetadata, StateValue};
 use nnx_params::{
     Devices, NNCheckpointTransform, NNIterationDataPoint, NNModelParams, NetParams, TaskKind,
 };
@@ -213,7 +213,7 @@ impl NNModel {
             .map(|path| (path.to_owned(), MODULE_VERSION))
             .collect();
         let state: StateDict = parameters.tensors()?.into_iter().collect();
-        Ok(state.with_modules(Modules::Versions(modules)))
+        Ok(state.with_modules(StateDictMetadata::Versions(modules)))
     }
 
     /// Sets the weights that a state dict has, whatever their float dtype, and tells what did not

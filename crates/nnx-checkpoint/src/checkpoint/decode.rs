@@ -15,7 +15,7 @@ use super::slots::{Slots, Surplus};
 use super::{NNCheckpoint, allowed, classes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::pickle::{Call, Graph, Node, NodeId};
-use crate::state_dict::{Mapping, Modules, StateDict, StateValue};
+use crate::state_dict::{DictKind, StateDict, StateDictMetadata, StateValue};
 use crate::torch::{PickledObject, TorchObject};
 use crate::{Limits, Tensor};
 
@@ -348,14 +348,14 @@ impl<'a> Decoder<'a> {
     fn state_dict(&self, id: NodeId) -> Result<StateDict> {
         let graph = self.graph;
         let (mapping, attributes) = match graph.node(id) {
-            Node::Dict(_) => (Mapping::Dict, None),
+            Node::Dict(_) => (DictKind::Dict, None),
             Node::Object(object) => match object.call {
                 Call::Reduce { callable, args }
                     if graph.global(callable) == Some(("collections", "OrderedDict"))
                         && graph.sequence(args).is_some_and(<[_]>::is_empty)
                         && object.items.is_empty() =>
                 {
-                    (Mapping::OrderedDict, object.state)
+                    (DictKind::OrderedDict, object.state)
                 }
                 _ => return Err(self.expected("a state dict", id)),
             },
@@ -383,7 +383,9 @@ impl<'a> Decoder<'a> {
                 },
             );
         }
-        let modules = attributes.map_or(Modules::None, |id| Modules::Attributes(self.kept(id)));
+        let modules = attributes.map_or(StateDictMetadata::None, |id| {
+            StateDictMetadata::Attributes(self.kept(id))
+        });
         Ok(state.with_mapping(mapping).with_modules(modules))
     }
 

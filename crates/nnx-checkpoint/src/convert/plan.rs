@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use indexmap::{IndexMap, IndexSet};
 
-use super::options::{ConvertOptions, TargetFormat, Tied};
+use super::options::{ConvertOptions, SharedTensors, TargetFormat};
 use super::selection::{Selection, Transform};
 use super::target::Target;
 #[cfg(feature = "nnx")]
@@ -229,7 +229,7 @@ fn check_options(
                 "a PyTorch file has no metadata to add a text to (`metadata`)",
             ));
         }
-        if options.tied == Tied::Aliased {
+        if options.tied == SharedTensors::Aliased {
             return Err(Error::unsupported(
                 "a PyTorch file stores tied tensors once as it is, without aliases (`alias`)",
             ));

@@ -250,7 +250,7 @@ struct View {
     offset: usize,
     shape: Vec<usize>,
     strides: Vec<usize>,
-    signs: (bool, bool),
+    lazy_bits: (bool, bool),
 }
 
 impl View {
@@ -261,7 +261,7 @@ impl View {
             offset: tensor.offset(),
             shape: tensor.shape().to_vec(),
             strides: tensor.strides().to_vec(),
-            signs: (tensor.is_conj(), tensor.is_neg()),
+            lazy_bits: (tensor.is_conj(), tensor.is_neg()),
         }
     }
 }

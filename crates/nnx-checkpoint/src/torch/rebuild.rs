@@ -82,7 +82,7 @@ impl TorchObject {
                 neg,
             } => self
                 .view(*storage, info, *offset, strides)?
-                .with_signs(*conj, *neg)?,
+                .with_lazy_bits(*conj, *neg)?,
             Layout::Quantized {
                 storage,
                 offset,

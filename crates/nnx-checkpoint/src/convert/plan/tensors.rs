@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use super::shards::{self, Sized};
 use super::{Container, Expected, FilePlan, Piece, Plan};
 use crate::Tensor;
-use crate::convert::options::{ConvertOptions, Tied};
+use crate::convert::options::{ConvertOptions, SharedTensors};
 use crate::convert::selection::{SelectedTensor, Transform, is_loose};
 use crate::convert::target::Target;
 use crate::error::Result;
@@ -26,7 +26,7 @@ pub(in crate::convert) fn plan(
     transform: &mut Transform<'_>,
 ) -> Result<Plan> {
     let mut notes = Vec::new();
-    if options.tied == Tied::Aliased {
+    if options.tied == SharedTensors::Aliased {
         alias(&mut items, &mut metadata, &mut notes);
     }
     for item in &mut items {
