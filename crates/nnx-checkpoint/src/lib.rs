@@ -30,7 +30,7 @@
 //! let mut file = Vec::new();
 //! safetensors::write(&mut file, &[("bias", &bias)], None)?;
 //!
-//! let file = safetensors::SafeTensors::parse(&file.into(), &Limits::default())?;
+//! let file = safetensors::SafeTensors::parse(bytes::Bytes::from(file), &Limits::default())?;
 //! assert_eq!(file.get("bias").map(Tensor::shape), Some(&[2][..]));
 //! # Ok::<(), nnx_checkpoint::Error>(())
 //! ```

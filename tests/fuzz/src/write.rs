@@ -76,7 +76,7 @@ fn torch_file(supply: &mut Supply<'_>) {
         .finish(root)
         .write_to(&mut file, "archive")
         .expect("what was built is written");
-    let object = TorchObject::from_bytes(&file.into(), &Limits::default())
+    let object = TorchObject::from_bytes(Bytes::from(file), &Limits::default())
         .expect("what was written is read");
     let graph = object.graph();
     let read = graph.dict_pairs(graph.root()).expect("the root is a dict");

@@ -11,7 +11,7 @@ fn file(header: &str, data: &[u8]) -> Vec<u8> {
 }
 
 fn parse(file: &[u8]) -> Result<SafeTensors> {
-    SafeTensors::parse(&Bytes::copy_from_slice(file), &Limits::default())
+    SafeTensors::parse(Bytes::copy_from_slice(file), &Limits::default())
 }
 
 /// What a header followed by `len` bytes gives: each tensor's name, dtype and shape, in order.

@@ -191,7 +191,7 @@ fn a_safetensors_file_that_is_a_pickle_too_is_found() {
     let file = [&0x4055_u64.to_le_bytes()[..], &header, &body].concat();
     assert!(
         nnx::checkpoint::safetensors::SafeTensors::parse(
-            &Bytes::from(file.clone()),
+            Bytes::from(file.clone()),
             &nnx::checkpoint::Limits::default()
         )
         .is_ok()
