@@ -17,6 +17,7 @@ mod damaged_checkpoints;
 mod docs;
 mod evaluation;
 mod export;
+mod folders;
 mod forward_corpus;
 mod forward_fresh;
 mod forward_transforms;

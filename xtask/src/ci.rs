@@ -1,5 +1,9 @@
 //! `cargo xtask ci`: everything that a submission must pass, on a laptop as on a build machine.
 
+mod deny;
+mod examples;
+mod features;
+
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -94,7 +98,25 @@ fn steps(packages: &[Package], allow_dirty: bool) -> Vec<Step> {
             ));
         }
     }
+    for package in published().cloned() {
+        let title = format!("each feature of {} alone", package.name);
+        steps.push(step(&title, move |tally| {
+            tally.count(features::check(&package))
+        }));
+    }
+    for package in published().cloned() {
+        let title = format!("examples of {}", package.name);
+        steps.push(step(&title, move |tally| {
+            for path in examples::paths(&package)? {
+                tally.count(examples::run(&path))?;
+            }
+            Ok(())
+        }));
+    }
     steps.push(task_step("boundary", boundary::run, &[]));
+    steps.push(step("licences, bans and sources", |tally| {
+        tally.count(deny::run())
+    }));
     steps.push(task_step(
         "fuzz bodies, ten seconds each",
         fuzz::run,

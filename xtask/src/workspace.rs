@@ -1,6 +1,6 @@
 //! The workspace as Cargo sees it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{collections::BTreeMap, env};
 
@@ -9,17 +9,18 @@ use serde::Deserialize;
 use crate::Result;
 
 /// A member of the workspace.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Package {
     pub(crate) name: String,
     pub(crate) dependencies: Vec<Dependency>,
+    manifest_path: PathBuf,
     features: BTreeMap<String, Vec<String>>,
     /// The registries it may go to; none given means any, an empty list means nowhere.
     publish: Option<Vec<String>>,
 }
 
 /// One line of a manifest's dependency tables.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Dependency {
     pub(crate) name: String,
 }
@@ -31,6 +32,11 @@ impl Package {
     /// Whether the package is one that users get.
     pub(crate) fn is_published(&self) -> bool {
         self.publish.as_ref().is_none_or(|to| !to.is_empty())
+    }
+
+    /// The folder of its manifest.
+    pub(crate) fn folder(&self) -> &Path {
+        self.manifest_path.parent().unwrap_or(Path::new(""))
     }
 
     /// The features that build on every machine, as `package/feature`.

@@ -71,6 +71,19 @@ pub enum ErrorKind {
         /// The name of the file, as it stands in the index.
         shard: String,
     },
+    /// Of files whose names count them (`model-00001-of-00002.safetensors`), and that have no index,
+    /// some are not there.
+    #[error(
+        "the names of the shards count {count}, of which `{}`{} not there; download the rest as well",
+        shards.join("`, `"),
+        if shards.len() == 1 { " is" } else { " are" }
+    )]
+    MissingShards {
+        /// How many there are to be.
+        count: usize,
+        /// The names of the first ones that are not there.
+        shards: Vec<String>,
+    },
     /// A file that the index of a sharded checkpoint names would lie outside the index's folder.
     #[error(
         "the index names the shard `{}`, which would lie outside its folder",
@@ -185,7 +198,7 @@ impl ErrorKind {
             Self::NotNNCheckpoint { .. } => "not_nn_checkpoint",
             Self::NotACheckpoint { .. } => "not_a_checkpoint",
             Self::NameCollision { .. } => "name_collision",
-            Self::MissingShard { .. } => "missing_shard",
+            Self::MissingShard { .. } | Self::MissingShards { .. } => "missing_shard",
             Self::PathTraversal { .. } => "path_traversal",
             Self::TargetExists => "target_exists",
             Self::NotHeld { .. } => "not_held",

@@ -11,6 +11,7 @@ mod mistaken;
 mod names;
 mod number;
 mod options;
+mod shards;
 mod survey;
 mod table;
 mod view;
@@ -25,6 +26,7 @@ use indexmap::IndexMap;
 pub(crate) use self::alias::is_alias;
 pub use self::entry::{OtherEntry, TensorEntry};
 use self::file::Part;
+use self::folder::Files;
 pub use self::folder::{index_or_file, shards_of};
 pub use self::options::OpenOptions;
 use crate::error::{Error, ErrorKind, Result};
@@ -78,8 +80,9 @@ impl CheckpointReader {
     }
 
     /// Opens a file or a folder: of a folder, the weights of a standard name, such as
-    /// `model.safetensors` or `pytorch_model.bin`, or the files that their index names. The index
-    /// itself may be given as well.
+    /// `model.safetensors` or `pytorch_model.bin`, or the files that their index names; where it has
+    /// neither, the one variant that is there (`model.fp16.safetensors`), or all of the files whose
+    /// names count them (`model-00001-of-00002.safetensors`). An index itself may be given as well.
     ///
     /// # Errors
     /// - [`ErrorKind::NotFound`], [`ErrorKind::Io`] when the path cannot be read.
@@ -99,19 +102,27 @@ impl CheckpointReader {
         let path = path.as_ref();
         if path.is_dir() {
             let weights = folder::weights(path).map_err(|error| error.in_path(path))?;
-            let mut reader = Self::open_file(&weights, options)?;
-            reader.notes.extend(folder::passed_over(&weights));
+            let mut reader = match &weights.files {
+                Files::One(file) => Self::open_file(file, options)?,
+                Files::Shards(paths) => {
+                    shards::unindexed(paths, options).map_err(|error| error.in_path(path))?
+                }
+            };
+            reader.notes.extend(weights.note);
             return Ok(reader);
         }
         Self::open_file(path, options)
     }
 
     fn open_file(path: &Path, options: &OpenOptions) -> Result<Self> {
+        if let Some(error) = folder::part_of_distributed(path) {
+            return Err(error.in_path(path));
+        }
         let source = ByteRange::from(options.source(path)?);
         let open = || {
             if is_index(&source)? {
                 let folder = path.parent().unwrap_or(Path::new(""));
-                return folder::sharded(folder, &source, options);
+                return shards::sharded(folder, &source, options);
             }
             file::read(&source, options)
         };
@@ -177,16 +188,30 @@ impl CheckpointReader {
         self.tensors.get(usize::try_from(number).ok()?)
     }
 
-    /// Gives the names of the tensors the numbers of their places.
+    /// Adds a tensor behind the others.
+    ///
+    /// # Errors
+    /// When another one has its name.
+    fn push_tensor(&mut self, entry: TensorEntry) -> Result<()> {
+        let number = u32::try_from(self.tensors.len()).unwrap_or(u32::MAX);
+        let tensors = &self.tensors;
+        let is_name = |other| {
+            let other = usize::try_from(other).ok().and_then(|at| tensors.get(at));
+            other.is_some_and(|other: &TensorEntry| other.name() == entry.name())
+        };
+        if self.names.insert(entry.name(), number, is_name).is_err() {
+            let name = entry.name().to_owned();
+            return Err(Error::new(ErrorKind::NameCollision { name }));
+        }
+        self.tensors.push(entry);
+        Ok(())
+    }
+
+    /// Gives the names of the tensors the numbers of their places. The names differ.
     fn index_tensors(&mut self) {
         let mut names = NameIndex::with_capacity(self.tensors.len());
         for (number, entry) in (0..).zip(&self.tensors) {
-            let is_name = |other| {
-                self.numbered(other)
-                    .is_some_and(|other| other.name() == entry.name())
-            };
-            // Of one name the first tensor counts; names of one file differ.
-            let _ = names.insert(entry.name(), number, is_name);
+            let _ = names.insert(entry.name(), number, |_| false);
         }
         self.names = names;
     }

@@ -40,6 +40,8 @@ pub enum Format {
     Npy,
     /// An ONNX model.
     Onnx,
+    /// A SavedModel of TensorFlow (`saved_model.pb`).
+    SavedModel,
     /// A msgpack file, as Flax writes it.
     Flax,
     /// A compressed file; [`compression`] tells how.
@@ -95,6 +97,9 @@ pub fn sniff(prefix: &[u8]) -> Option<Format> {
     if prefix.get(257..262) == Some(b"ustar") {
         return Some(Format::Tar);
     }
+    if is_saved_model(prefix) {
+        return Some(Format::SavedModel);
+    }
     if is_onnx(prefix) {
         return Some(Format::Onnx);
     }
@@ -137,6 +142,19 @@ fn is_onnx(prefix: &[u8]) -> bool {
     )
 }
 
+/// Whether a SavedModel of TensorFlow begins here: field 1 of its protocol buffer, the version 1 of
+/// its schema, and field 2, a graph whose first field is a message too
+/// (`tensorflow/core/protobuf/saved_model.proto`). In an ONNX model field 2 is a text.
+fn is_saved_model(prefix: &[u8]) -> bool {
+    let [0x08, 1, 0x12, graph @ ..] = prefix else {
+        return false;
+    };
+    // The length of the graph: a number of up to ten bytes, of which all but the last have the
+    // highest bit set.
+    let length = graph.iter().take(10).position(|byte| byte & 0x80 == 0);
+    length.is_some_and(|last| graph.get(last.saturating_add(1)) == Some(&0x0a))
+}
+
 /// Whether a msgpack map of a few entries begins here whose first key is `params`, as
 /// `flax.serialization` writes a model.
 fn is_flax(prefix: &[u8]) -> bool {
@@ -174,6 +192,7 @@ impl Format {
             Self::Hdf5,
             Self::Npy,
             Self::Onnx,
+            Self::SavedModel,
             Self::Flax,
             Self::Compressed,
             Self::GitLfsPointer,
@@ -197,6 +216,7 @@ impl Format {
             Self::Hdf5 => "hdf5",
             Self::Npy => "npy",
             Self::Onnx => "onnx",
+            Self::SavedModel => "saved_model",
             Self::Flax => "flax",
             Self::Compressed => "compressed",
             Self::GitLfsPointer => "git_lfs_pointer",
@@ -221,6 +241,7 @@ impl fmt::Display for Format {
             Self::Hdf5 => "an HDF5 file",
             Self::Npy => "a NumPy array",
             Self::Onnx => "an ONNX model",
+            Self::SavedModel => "a TensorFlow SavedModel",
             Self::Flax => "a Flax msgpack file",
             Self::Compressed => "a compressed file",
             Self::GitLfsPointer => {

@@ -1,6 +1,7 @@
 //! NNx for Rust: the checkpoints, models and runs of the Python library NNx, without Python.
 //!
-//! One crate to depend on; its features choose what comes with it.
+//! One crate to depend on, with features for its parts. The package is called `thekaveh-nnx`, as on
+//! PyPI; the code says `nnx`.
 //!
 //! | module | feature | default | what it is for |
 //! |---|---|---|---|
@@ -11,9 +12,14 @@
 //! | `hub` | `folder` | yes | models in folders: `ModelHubMixin` |
 //! | `hub` | `hub` | yes | models on the Hub |
 //! | `run` | `run` | yes | runs on disk: history, checkpoints, training state |
+//! | `chart` | `chart` | no | charts of values over epochs, as SVG and HTML |
+//! | `chart` | `png` | no | charts as PNG files |
 //!
-//! `cuda` and `metal` let candle compute on a card, where their toolkits are installed.
+//! The features `cuda` and `metal` let candle compute on a graphics card; building them needs the
+//! vendor's toolkit.
 
+#[cfg(feature = "chart")]
+pub use nnx_chart as chart;
 pub use nnx_checkpoint as checkpoint;
 pub use nnx_checkpoint::{CheckpointFormat, CheckpointReader, NNCheckpoint};
 #[cfg(feature = "folder")]

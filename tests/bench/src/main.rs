@@ -22,6 +22,7 @@ mod resident;
 mod row;
 mod saving;
 mod scanning;
+mod sum;
 mod touching;
 
 use std::env;

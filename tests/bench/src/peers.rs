@@ -6,7 +6,7 @@ use anamnesis::parse_pth;
 use pytorch_reader::PytorchReader;
 
 use crate::row::Row;
-use crate::touching::sum;
+use crate::sum::sum;
 
 /// Columns of reading everything.
 pub(crate) fn touching<'a>(row: Row<'a>, path: &'a Path) -> Row<'a> {

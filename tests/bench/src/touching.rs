@@ -5,6 +5,7 @@ use std::path::Path;
 use nnx_checkpoint::{CheckpointReader, OpenOptions, Source};
 
 use crate::row::{Row, line};
+use crate::sum::sum;
 use crate::{Bench, Result, file};
 
 pub(crate) fn run(bench: &Bench) -> Result<()> {
@@ -47,12 +48,4 @@ fn ours(path: &Path, verify: bool) -> Result<u64> {
         total = total.wrapping_add(sum(&tensor.to_bytes()?));
     }
     Ok(total)
-}
-
-/// The sum of the words of eight bytes.
-pub(crate) fn sum(bytes: &[u8]) -> u64 {
-    let (numbers, _) = bytes.as_chunks::<8>();
-    numbers.iter().fold(0, |total, number| {
-        total.wrapping_add(u64::from_le_bytes(*number))
-    })
 }

@@ -4,9 +4,9 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Value as Json, json};
 
+use crate::access::{Outcome, commit_of, need_user, need_write, repo};
 use crate::message::{Asked, Reply};
 use crate::repo::{Entry, Tree};
-use crate::routes::{Outcome, commit_of, need_user, need_write, repo};
 use crate::state::Inner;
 
 pub(crate) fn make(

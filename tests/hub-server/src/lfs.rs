@@ -2,10 +2,10 @@
 
 use serde_json::{Value as Json, json};
 
+use crate::access::{Outcome, commit_of, need_user, need_write, repo};
 use crate::hash::sha256;
 use crate::message::{Asked, Reply};
 use crate::resolve;
-use crate::routes::{Outcome, commit_of, need_user, need_write, repo};
 use crate::state::Inner;
 
 /// Where large files are to be sent.

@@ -9,6 +9,8 @@
     reason = "a server for tests; a poisoned lock is a test that has failed already"
 )]
 
+mod access;
+mod answer;
 mod commit;
 mod fault;
 mod hash;

@@ -1,8 +1,8 @@
 //! Files by their names.
 
+use crate::access::{Outcome, commit_of, repo, user};
 use crate::message::{Asked, Reply};
 use crate::repo::Entry;
-use crate::routes::{Outcome, commit_of, repo, user};
 use crate::state::Inner;
 
 /// Where a file is: a regular one at an address of the Hub, a large one in the store.

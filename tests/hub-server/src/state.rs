@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-use crate::fault::{Action, Fault};
+use crate::fault::Fault;
 use crate::hash::sha256;
-use crate::message::{Asked, Delivery, Origin, Reply, Seen};
+use crate::message::Seen;
 use crate::repo::{Entry, Repo};
-use crate::routes;
 
 /// A token that may write.
 pub const WRITE_TOKEN: &str = "hf_test_write_alice";
@@ -22,7 +21,7 @@ const LARGE_BYTES: u64 = 10 << 20;
 /// All that the Hub knows, and what it has been asked.
 #[derive(Debug, Default)]
 pub struct HubState {
-    inner: Mutex<Inner>,
+    pub(crate) inner: Mutex<Inner>,
 }
 
 #[derive(Debug, Default)]
@@ -39,8 +38,8 @@ pub(crate) struct Inner {
     pub(crate) part_bytes: Option<usize>,
     /// Rows of a page of a listing.
     pub(crate) page: usize,
-    faults: Vec<Fault>,
-    seen: Vec<Seen>,
+    pub(crate) faults: Vec<Fault>,
+    pub(crate) seen: Vec<Seen>,
 }
 
 impl HubState {
@@ -159,37 +158,6 @@ impl HubState {
             commit.and_then(|commit| commit.tree.get(name)),
             Some(Entry::Large(..))
         )
-    }
-
-    /// Works on a request.
-    pub(crate) fn answer(&self, asked: &Asked) -> Reply {
-        let actions: Vec<Action> = {
-            let mut inner = self.inner.lock().unwrap();
-            let faults = inner.faults.iter_mut();
-            let met = faults.filter_map(|fault| fault.takes(asked).then(|| fault.action.clone()));
-            met.collect()
-        };
-        let instead = actions.iter().find_map(Action::instead);
-        let mut reply = match instead {
-            Some(reply) => reply,
-            None => {
-                let mut inner = self.inner.lock().unwrap();
-                routes::route(&mut inner, asked).unwrap_or_else(|refusal| refusal)
-            }
-        };
-        for action in &actions {
-            action.apply(&mut reply);
-        }
-        let dropped = reply.delivery == Delivery::Dropped;
-        self.inner.lock().unwrap().seen.push(Seen {
-            hub: asked.origin == Origin::Hub,
-            method: asked.method.clone(),
-            target: asked.target.clone(),
-            token: asked.header("authorization").is_some(),
-            range: asked.header("range").map(str::to_owned),
-            status: if dropped { 0 } else { reply.status },
-        });
-        reply
     }
 }
 

@@ -155,6 +155,16 @@ pub(crate) fn judge(expected: &Json, outcome: Result<Outcome, Error>) -> Result<
             return Err(format!("`{path}` is not among {:?}", outcome.others));
         }
     }
+    if let Some(parts) = expected_tensors(expected, "parts") {
+        for (name, tensor) in &parts {
+            let found = outcome.tensors.get(name);
+            if found != Some(tensor) {
+                return Err(format!(
+                    "the part `{name}` is {found:?}, expected {tensor:?}"
+                ));
+            }
+        }
+    }
     if let Some(metadata) = expected.find("metadata") {
         let metadata: Vec<(String, String)> = metadata
             .state()
@@ -216,6 +226,11 @@ fn fits(reason: &str, error: &Error) -> bool {
         "flax" => is_named(&["Flax"]),
         "compressed" => is_named(&["a compressed file"]),
         "no_weights" => is_named(&["a folder without weights"]),
+        "exported_program" => is_named(&["torch.export"]),
+        "part_of_a_distributed_checkpoint" => {
+            unsupported && says(&["a part of a distributed checkpoint"])
+        }
+        "unsupported" => unsupported,
         "not_in_shard" => malformed && says(&["does not hold it"]),
         "zip_encrypted" => unsupported && says(&["encrypted"]),
         "zip_header_mismatch" => malformed && says(&["local header"]),

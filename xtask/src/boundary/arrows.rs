@@ -6,13 +6,15 @@ use crate::workspace::Package;
 /// Each published crate and the members that it may name, in any dependency table: a
 /// dev-dependency that points back would make the crates impossible to publish in order.
 const ARROWS: &[(&str, &[&str])] = &[
+    ("nnx-chart", &[]),
     ("nnx-params", &[]),
     ("nnx-checkpoint", &["nnx-params"]),
     ("nnx-net", &["nnx-params", "nnx-checkpoint"]),
     ("nnx-run", &["nnx-params", "nnx-checkpoint"]),
     (
-        "nnx",
+        "thekaveh-nnx",
         &[
+            "nnx-chart",
             "nnx-params",
             "nnx-checkpoint",
             "nnx-net",
@@ -22,7 +24,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("nnx-hub", &["nnx-params", "nnx-checkpoint", "nnx-net"]),
     // The loopback Hub serves its tests, and is published as little as they are.
-    ("nnx-cli", &["nnx", "nnx-hub-server"]),
+    ("nnx-cli", &["thekaveh-nnx", "nnx-hub-server"]),
 ];
 
 pub(super) fn check(packages: &[Package]) -> Vec<Violation> {
@@ -81,12 +83,42 @@ mod tests {
                 ("nnx-checkpoint", vec!["nnx-params"]),
                 ("nnx-net", vec!["nnx-checkpoint", "nnx-params"]),
                 ("nnx-run", vec!["nnx-checkpoint", "nnx-params"]),
-                ("nnx", vec!["nnx-checkpoint", "nnx-params", "nnx-net"]),
+                (
+                    "thekaveh-nnx",
+                    vec!["nnx-checkpoint", "nnx-params", "nnx-net"],
+                ),
                 ("nnx-hub", vec!["nnx-checkpoint", "nnx-net", "nnx-params"]),
-                ("nnx-cli", vec!["nnx"]),
+                ("nnx-cli", vec!["thekaveh-nnx"]),
             ],
             &[],
         );
+    }
+
+    /// The table of the document has a row for each crate, with the same members.
+    #[test]
+    fn the_document_has_the_same_arrows() {
+        const DOCUMENT: &str = include_str!("../../../docs/architecture.md");
+        let below = DOCUMENT
+            .lines()
+            .skip_while(|line| *line != "| crate | may depend on |");
+        let rows = below.skip(2).take_while(|line| line.starts_with('|'));
+        let mut listed: Vec<(&str, Vec<&str>)> = rows
+            .map(|row| {
+                // What follows in brackets says when.
+                let names = row.split('`').skip(1).step_by(2);
+                let mut names = names.filter(|name| {
+                    ARROWS.iter().any(|(known, _)| known == name) || *name == "nnx-hub-server"
+                });
+                (names.next().unwrap(), names.collect())
+            })
+            .collect();
+        let mut known: Vec<(&str, Vec<&str>)> = ARROWS
+            .iter()
+            .map(|(name, members)| (*name, members.to_vec()))
+            .collect();
+        listed.sort_unstable();
+        known.sort_unstable();
+        assert_eq!(listed, known);
     }
 
     #[test]

@@ -44,6 +44,11 @@ impl TensorEntry {
         }
     }
 
+    /// Whether the name is a second one of its tensor.
+    pub(super) fn is_alias(&self) -> bool {
+        self.alias.is_some()
+    }
+
     /// What its file has of it; all else of an entry is that of another one.
     fn row(&self) -> Option<&TensorRow> {
         self.table.row(self.row)
@@ -154,9 +159,15 @@ pub struct OtherEntry {
     pub(super) path: Arc<str>,
     pub(super) description: String,
     pub(super) node: Option<NodeId>,
+    pub(super) is_flattened: bool,
 }
 
 impl OtherEntry {
+    /// Whether it is a tensor of a class of its own, whose parts are listed below its name.
+    pub(crate) fn is_flattened(&self) -> bool {
+        self.is_flattened
+    }
+
     /// Its node in the graph of a single PyTorch file.
     pub(crate) fn node(&self) -> Option<NodeId> {
         self.node

@@ -6,7 +6,7 @@ use super::arrays::ArrayContents;
 use super::entry::TensorEntry;
 use super::options::OpenOptions;
 use super::table::{TensorRow, TensorTable};
-use super::{CheckpointReader, alias, index, mistaken, names};
+use super::{CheckpointReader, alias, index, mistaken, names, view};
 use crate::error::{Error, ErrorKind, Result};
 use crate::globals;
 use crate::pickle::Node;
@@ -56,6 +56,12 @@ fn torch(bytes: &ByteRange, format: Format, options: &OpenOptions) -> Result<Che
     let mut reader = CheckpointReader::empty(opening.format);
     // In a file with storages the tensors are PyTorch's own, and arrays are values beside them.
     let has_arrays = opening.format == Format::Pickle || object.storage_count() == 0;
+    match view::latin1_keys(object.graph()) {
+        0 => {}
+        count => opening.notes.push(format!(
+            "{count} keys are byte strings of Python 2, which are decoded as Latin-1"
+        )),
+    }
     let constants = opening.constants;
     let infos = names::list(&mut reader, &object, constants, has_arrays, &options.limits)?;
     reader.globals = opening.globals;

@@ -1,17 +1,14 @@
-//! Checkpoints of several files.
+//! Which files of a folder are its checkpoint.
 
-use std::collections::HashMap;
+mod distributed;
+mod listing;
+
 use std::path::{Path, PathBuf};
 
-use indexmap::IndexMap;
-
-use super::entry::TensorEntry;
-use super::file;
-use super::options::OpenOptions;
-use super::{CheckpointReader, alias, index, mistaken};
+pub(super) use self::distributed::part as part_of_distributed;
+use self::listing::Listing;
+use super::{index, mistaken, shards};
 use crate::error::{Error, ErrorKind, Result};
-use crate::sniff::Format;
-use crate::source::ByteRange;
 use crate::{Limits, Source};
 
 /// The names by which weights are found in a folder, as the libraries of the Hugging Face family
@@ -28,21 +25,197 @@ const STANDARD_NAMES: &[&str] = &[
     "diffusion_pytorch_model.bin.index.json",
     "adapter_model.safetensors",
     "adapter_model.bin",
+    "consolidated.safetensors",
 ];
 
-/// Files that are kept open at a time; bytes of further ones are taken from their maps.
-const MAX_OPEN_FILES: usize = 256;
-/// How many names a note shows.
+/// How many names a message shows.
 const SHOWN_NAMES: usize = 5;
 
 /// The weights in a folder.
+#[derive(Debug)]
+pub(super) struct Weights {
+    /// The file or the index, or the shards where there is no index.
+    pub(super) files: Files,
+    /// What the user should know.
+    pub(super) note: Option<String>,
+}
+
+/// Files that are one checkpoint.
+#[derive(Debug)]
+pub(super) enum Files {
+    /// A file, or the index of several.
+    One(PathBuf),
+    /// Shards without an index, in their order.
+    Shards(Vec<PathBuf>),
+}
+
+/// The weights in a folder: those of a standard name; else those of the one variant that is there,
+/// all `n` of the files that are named `… of n`, or the one file of Meta's form.
 ///
 /// # Errors
-/// When there is no file of a standard name.
-pub(super) fn weights(folder: &Path) -> Result<PathBuf> {
+/// When there are no such files; the error says what the folder is, or which files are there.
+pub(super) fn weights(folder: &Path) -> Result<Weights> {
     let mut paths = STANDARD_NAMES.iter().map(|name| folder.join(name));
-    let found = paths.find(|path| path.is_file());
-    found.map(index_or_file).ok_or_else(mistaken::folder)
+    if let Some(path) = paths.find(|path| path.is_file()) {
+        let path = index_or_file(path);
+        let note = passed_over(&path);
+        return Ok(Weights {
+            files: Files::One(path),
+            note,
+        });
+    }
+    let listing = Listing::read(folder)?;
+    if let Some(error) = distributed::folder(&listing) {
+        return Err(error);
+    }
+    if let Some(found) = consolidated(folder, &listing)
+        .or_else(|| variant(folder, &listing))
+        .or_else(|| counted(folder, &listing))
+    {
+        return found;
+    }
+    Err(nothing(folder, &listing))
+}
+
+/// Meta's form: one file, or one for each process that the model was split over.
+fn consolidated(folder: &Path, listing: &Listing) -> Option<Result<Weights>> {
+    let files: Vec<&str> = listing.files(|name| {
+        let number = name.strip_prefix("consolidated.")?.strip_suffix(".pth")?;
+        number
+            .bytes()
+            .all(|byte| byte.is_ascii_digit())
+            .then_some(())
+    });
+    match files.as_slice() {
+        [] => None,
+        [only] => Some(Ok(Weights {
+            files: Files::One(folder.join(only)),
+            note: Some(format!("the folder's checkpoint is `{only}`")),
+        })),
+        files => Some(Err(Error::unsupported(format!(
+            "the folder holds a model that was split over {} processes ({}), each with a part of \
+             every tensor, which are not joined; convert it with the model's own tool, or open one \
+             of the files",
+            files.len(),
+            listed(files)
+        )))),
+    }
+}
+
+/// The one variant that is there: `model.fp16.safetensors` is the variant `fp16` of the model.
+fn variant(folder: &Path, listing: &Listing) -> Option<Result<Weights>> {
+    let kinds = STANDARD_NAMES
+        .iter()
+        .filter_map(|name| name.rsplit_once('.'));
+    let mut files = kinds.filter(|(_, extension)| *extension != "json");
+    let variants = files.find_map(|(stem, extension)| {
+        let variants = listing.variants(stem, extension);
+        (!variants.is_empty()).then_some(variants)
+    })?;
+    Some(match variants.as_slice() {
+        [(variant, file)] => Ok(Weights {
+            files: Files::One(index_or_file(folder.join(file))),
+            note: Some(format!(
+                "the folder has the variant `{variant}` alone, whose file is `{file}`"
+            )),
+        }),
+        variants => {
+            let files: Vec<&str> = variants.iter().map(|(_, file)| *file).collect();
+            Err(mistaken::folder_of(
+                "a folder with several variants of one model",
+                &format!("open one of {}", listed(&files)),
+            ))
+        }
+    })
+}
+
+/// The files whose names count them: `model-00001-of-00002.safetensors`.
+fn counted(folder: &Path, listing: &Listing) -> Option<Result<Weights>> {
+    let sets = listing.counted();
+    let complete: Vec<_> = sets.iter().filter(|set| set.missing().is_empty()).collect();
+    match (complete.as_slice(), sets.as_slice()) {
+        (_, []) => None,
+        ([set, ..], _) if complete.iter().all(|other| other.stem == set.stem) => {
+            let paths = set.files.values().map(|name| folder.join(name)).collect();
+            Some(Ok(Weights {
+                files: Files::Shards(paths),
+                note: Some(format!(
+                    "the shards have no index; all {} that their names count are read",
+                    set.count
+                )),
+            }))
+        }
+        ([], [set]) => Some(Err(Error::new(ErrorKind::MissingShards {
+            count: set.count,
+            shards: set.missing(),
+        }))),
+        _ => None,
+    }
+}
+
+/// The error of a folder without weights, with the files and folders that may be meant.
+fn nothing(folder: &Path, listing: &Listing) -> Error {
+    if listing.has("saved_model.pb") {
+        return mistaken::folder_of(
+            "a folder with a TensorFlow SavedModel",
+            "load it with TensorFlow or Keras, and save its variables as a safetensors file",
+        );
+    }
+    let files = listing.files(|name| is_meant(name).then_some(()));
+    if !files.is_empty() {
+        return mistaken::folder_of(
+            "a folder without weights of a standard name",
+            &format!("it holds {}; open the file itself", listed(&files)),
+        );
+    }
+    let has_weights = |name: &&str| {
+        let mut paths = STANDARD_NAMES
+            .iter()
+            .map(|file| folder.join(name).join(file));
+        paths.any(|path| path.is_file())
+    };
+    let folders: Vec<&str> = listing.folders().filter(has_weights).collect();
+    if !folders.is_empty() {
+        return mistaken::folder_of(
+            "a folder without weights of a standard name",
+            &format!(
+                "weights are in its folders {}; open one of them",
+                listed(&folders)
+            ),
+        );
+    }
+    mistaken::folder()
+}
+
+/// Whether a file has the name of a checkpoint.
+fn is_meant(name: &str) -> bool {
+    const EXTENSIONS: &[&str] = &[
+        "bin",
+        "ckpt",
+        "h5",
+        "gguf",
+        "msgpack",
+        "onnx",
+        "pdparams",
+        "pickle",
+        "pkl",
+        "pt",
+        "pt2",
+        "pth",
+        "safetensors",
+    ];
+    let extension = Path::new(name).extension().and_then(|text| text.to_str());
+    extension.is_some_and(|extension| EXTENSIONS.contains(&extension.to_ascii_lowercase().as_str()))
+}
+
+fn listed(names: &[&str]) -> String {
+    let shown = names.iter().take(SHOWN_NAMES);
+    let shown: Vec<String> = shown.map(|name| format!("`{name}`")).collect();
+    let more = match names.len().saturating_sub(SHOWN_NAMES) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{}{more}", shown.join(", "))
 }
 
 /// What to open for a file of weights that was found in a folder: the index beside it, if the file is
@@ -65,7 +238,7 @@ fn index_of(weights: &Path) -> PathBuf {
 
 /// Says that there is an index of the same weights beside a file of one piece. One of them may be of
 /// an earlier save.
-pub(super) fn passed_over(weights: &Path) -> Option<String> {
+fn passed_over(weights: &Path) -> Option<String> {
     let index = index_of(weights);
     index.is_file().then(|| {
         let name = |path: &Path| path.file_name().unwrap_or_default().display().to_string();
@@ -100,143 +273,11 @@ pub fn shards_of(index: impl AsRef<Path>) -> Result<Vec<PathBuf>> {
     let read = || -> Result<Vec<PathBuf>> {
         let source = Source::open(path)?;
         let index = index::parse(&source.into(), &limits)?;
-        let shards = by_shard(&index.weights, &limits)?;
+        let shards = shards::by_shard(&index.weights, &limits)?;
         let paths = shards.keys();
         paths
             .map(|shard| index::shard_path(folder, shard))
             .collect()
     };
     read().map_err(|error| error.in_path(path))
-}
-
-/// The tensors of each file that an index names.
-fn by_shard<'a>(
-    weights: &'a IndexMap<String, String>,
-    limits: &Limits,
-) -> Result<IndexMap<&'a str, Vec<&'a str>>> {
-    let mut shards: IndexMap<&str, Vec<&str>> = IndexMap::new();
-    for (tensor, shard) in weights {
-        shards.entry(shard).or_default().push(tensor);
-    }
-    let count = shards.len() as u64;
-    if count > limits.max_shards {
-        return Err(Error::limit("max_shards", limits.max_shards, count));
-    }
-    Ok(shards)
-}
-
-/// Opens the files that an index in the folder names.
-pub(super) fn sharded(
-    folder: &Path,
-    index: &ByteRange,
-    options: &OpenOptions,
-) -> Result<CheckpointReader> {
-    let index = index::parse(index, &options.limits)?;
-    let names_of = by_shard(&index.weights, &options.limits)?;
-    // All names are checked before any file is touched.
-    let mut paths = Vec::new();
-    for shard in names_of.keys() {
-        paths.push(index::shard_path(folder, shard)?);
-    }
-    for (shard, path) in names_of.keys().zip(&paths) {
-        if !path.exists() {
-            return Err(Error::new(ErrorKind::MissingShard {
-                shard: (*shard).to_owned(),
-            }));
-        }
-    }
-
-    let mut reader = CheckpointReader::empty(Format::ShardedSafeTensors);
-    let mut found: HashMap<String, TensorEntry> = HashMap::new();
-    for (at, ((shard, names), path)) in names_of.iter().zip(&paths).enumerate() {
-        let mut source = options.source(path)?;
-        if at >= MAX_OPEN_FILES {
-            source = source.with_file_closed();
-        }
-        let file = file::read(&source.into(), options).map_err(|error| error.in_path(path))?;
-        let mut held = reader.take_shard(shard, file);
-        for &name in names {
-            let entry = held.remove(name).ok_or_else(|| {
-                Error::malformed(format!(
-                    "the index puts the tensor into the shard `{shard}`, which does not hold it"
-                ))
-                .in_tensor(name)
-                .in_path(path)
-            })?;
-            found.insert(name.to_owned(), entry);
-        }
-        note_unlisted(&mut reader, shard, &held);
-    }
-    let tensors = index.weights.keys();
-    reader.tensors = tensors.filter_map(|name| found.remove(name)).collect();
-    if options.restore_aliases {
-        alias::restore(&mut reader.tensors, &index.metadata, &mut reader.notes);
-    }
-    reader.index_tensors();
-    Ok(reader)
-}
-
-/// Says which tensors of a shard the index does not list, or lists in another shard.
-fn note_unlisted(reader: &mut CheckpointReader, shard: &str, rest: &HashMap<String, TensorEntry>) {
-    if rest.is_empty() {
-        return;
-    }
-    let mut names: Vec<&str> = rest.keys().map(String::as_str).collect();
-    names.sort_unstable();
-    let more = if names.len() > SHOWN_NAMES {
-        ", …"
-    } else {
-        ""
-    };
-    names.truncate(SHOWN_NAMES);
-    reader.note(format!(
-        "shard `{shard}` holds {} tensors that the index does not take from it: {}{more}",
-        rest.len(),
-        names.join(", ")
-    ));
-}
-
-impl CheckpointReader {
-    /// Adds all that a shard holds, but for its tensors, which are given back by their names.
-    fn take_shard(&mut self, shard: &str, file: Self) -> HashMap<String, TensorEntry> {
-        let part = self.parts.len();
-        if part == 0 && file.format != Format::SafeTensors {
-            self.format = Format::ShardedTorch;
-        }
-        for mut other in file.others {
-            // Several graphs: a node alone does not tell which.
-            other.node = None;
-            other.description.push_str(&format!(", in shard `{shard}`"));
-            self.others.push(other);
-        }
-        for mut global in file.globals {
-            global.entry = Some(match global.entry {
-                Some(entry) => format!("{shard}/{entry}"),
-                None => shard.to_owned(),
-            });
-            self.globals.push(global);
-        }
-        for (key, value) in file.metadata {
-            let known = self.metadata.entry(key).or_insert_with(|| value.clone());
-            if *known != value {
-                self.notes.push(format!(
-                    "shard `{shard}` has other metadata than the shards before it"
-                ));
-            }
-        }
-        let notes = file.notes.into_iter();
-        self.notes
-            .extend(notes.map(|note| format!("{note}, in shard `{shard}`")));
-        let first = self.storages;
-        self.storages = self.storages.saturating_add(file.storages);
-        self.parts.extend(file.parts);
-        file.tensors
-            .into_iter()
-            .map(|mut entry| {
-                entry.part = part;
-                entry.first_storage = first;
-                (entry.name().to_owned(), entry)
-            })
-            .collect()
-    }
 }

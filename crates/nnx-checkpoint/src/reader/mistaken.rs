@@ -20,6 +20,9 @@ pub(super) fn error(format: Format, bytes: &[u8]) -> Error {
         Format::Onnx => {
             "an ONNX runtime runs it; look for the model's PyTorch or safetensors file instead"
         }
+        Format::SavedModel => {
+            "load it with TensorFlow or Keras, and save its variables as a safetensors file"
+        }
         Format::Flax => {
             "load it with `flax.serialization`, and save its arrays as a safetensors file"
         }
@@ -119,6 +122,12 @@ pub(super) fn folder() -> Error {
         "a folder without weights of a standard name".to_owned(),
         "open the file itself, or name it `model.safetensors` or `pytorch_model.bin`",
     )
+}
+
+/// The error of a folder of another kind.
+#[cold]
+pub(super) fn folder_of(what: &str, hint: &str) -> Error {
+    not_a_checkpoint(what.to_owned(), hint)
 }
 
 /// The error of an index without its folder.

@@ -17,11 +17,11 @@ use std::collections::HashSet;
 
 use super::describe::describe;
 use super::entry::{OtherEntry, TensorEntry, byte_len};
-use super::survey::{Survey, TensorNode};
+use super::survey::{Survey, TensorNode, Wrapper};
 use super::table::{TensorRow, TensorTable};
 use super::view::{self, Child, Role};
 use super::{CheckpointReader, number};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, one_line, shown_path};
 use crate::name_index::NameIndex;
 use crate::numpy::Array;
 use crate::pickle::{NodeId, NodeMap};
@@ -206,7 +206,14 @@ impl<'a> Walk<'a> {
             )?;
             return Ok(None);
         }
-        if children.is_empty() || !(holds_tensor || view::is_open(self.object.graph(), id)) {
+        let wrapper = survey.wrapper(id);
+        let is_listed_alone = match wrapper {
+            Some(_) => false,
+            None => {
+                children.is_empty() || !(holds_tensor || view::is_open(self.object.graph(), id))
+            }
+        };
+        if is_listed_alone {
             self.other(id, "")?;
             return Ok(None);
         }
@@ -217,6 +224,12 @@ impl<'a> Walk<'a> {
             };
             self.other(id, &back)?;
             return Ok(None);
+        }
+        if let Some(wrapper) = wrapper {
+            self.wrapper(id, wrapper, holds_tensor)?;
+            if !holds_tensor {
+                return Ok(None);
+            }
         }
         if !holds_tensor && !self.told.insert(id) {
             self.other(id, ", listed in full under another name")?;
@@ -292,17 +305,42 @@ impl<'a> Walk<'a> {
             None => describe(self.object, id),
         };
         description.push_str(addition);
-        self.push_other(id, description)
+        self.push_other(id, description, false)
     }
 
-    fn push_other(&mut self, id: NodeId, description: String) -> Result<()> {
+    fn push_other(&mut self, id: NodeId, description: String, is_flattened: bool) -> Result<()> {
         self.name(self.listing.others.len(), OTHERS)?;
         self.listing.others.push(OtherEntry {
             path: self.path.as_str().into(),
             description,
             node: Some(id),
+            is_flattened,
         });
         Ok(())
+    }
+
+    /// Lists a tensor of a class of its own as a value, whose parts follow where tensors are among
+    /// them.
+    fn wrapper(&mut self, id: NodeId, wrapper: &Wrapper, holds_tensor: bool) -> Result<()> {
+        let what = match self.object.graph().global(wrapper.class) {
+            Some((module, "DTensor")) if module.starts_with("torch.distributed.") => {
+                "that is a DTensor, of which the file has the piece of one process \
+                 (`full_tensor()` joins them before they are saved)"
+                    .to_owned()
+            }
+            Some((module, name)) => format!("of the class `{}`", shown_path(module, name)),
+            None => "of a class of its own".to_owned(),
+        };
+        let parts = if holds_tensor {
+            ", in parts that follow"
+        } else {
+            ""
+        };
+        let description = one_line(&format!(
+            "{} {what}{parts}",
+            tensor_in_words(wrapper.dtype, &wrapper.shape)
+        ));
+        self.push_other(id, description, true)
     }
 
     /// Takes the path as the name of the tensor or of the other value of that place; it must be free.
@@ -359,7 +397,7 @@ impl<'a> Walk<'a> {
                 TensorNode::Array(array) => tensor_in_words(array.dtype, &array.shape),
                 TensorNode::Refused => "a tensor that cannot be read".to_owned(),
             };
-            self.push_other(id, format!("{what}, to which no name leads"))?;
+            self.push_other(id, format!("{what}, to which no name leads"), false)?;
         }
         Ok(())
     }

@@ -4,11 +4,11 @@ use std::collections::HashSet;
 
 use super::arrays::Lengths;
 use super::view::{self, Child};
-use crate::Limits;
 use crate::error::{Error, Result};
 use crate::numpy::Array;
 use crate::pickle::{Graph, Node, NodeId, NodeMap};
-use crate::torch::{TensorInfo, TorchObject};
+use crate::torch::{Layout, TensorInfo, TorchObject};
+use crate::{Dtype, Limits};
 
 /// The objects below the roots: what lies below each, which are tensors, and which hold one.
 #[derive(Debug)]
@@ -16,6 +16,7 @@ pub(super) struct Survey<'a> {
     /// Of a file whose arrays are tensors, how long their contents are.
     lengths: Option<Lengths>,
     children: NodeMap<Vec<Child<'a>>>,
+    wrappers: NodeMap<Wrapper>,
     tensors: Vec<(NodeId, TensorNode)>,
     /// For every node of the graph: what it is, and, of a tensor, which of them.
     marks: Vec<Mark>,
@@ -33,6 +34,35 @@ enum Mark {
     Holder,
     /// The tensor of that place among the tensors.
     Tensor(u32),
+}
+
+/// A tensor of a Python class that keeps its elements in attributes of its own: its parts are the
+/// tensors of the checkpoint.
+#[derive(Debug)]
+pub(super) struct Wrapper {
+    /// The node of the class.
+    pub(super) class: NodeId,
+    pub(super) dtype: Dtype,
+    pub(super) shape: Vec<usize>,
+    /// The attributes.
+    state: NodeId,
+}
+
+impl Wrapper {
+    fn of_tensor(tensor: &TensorNode) -> Option<Self> {
+        let TensorNode::Read(info) = tensor else {
+            return None;
+        };
+        let Layout::Wrapper { class, .. } = info.layout else {
+            return None;
+        };
+        Some(Self {
+            class,
+            dtype: info.dtype,
+            shape: info.shape.clone(),
+            state: info.attributes?,
+        })
+    }
 }
 
 /// A node that rebuilds a tensor.
@@ -90,6 +120,7 @@ impl<'a> Survey<'a> {
         let mut survey = Self {
             lengths: has_arrays.then(Lengths::default),
             children: NodeMap::default(),
+            wrappers: NodeMap::default(),
             tensors: Vec::new(),
             marks: vec![Mark::New; graph.len()],
         };
@@ -102,7 +133,9 @@ impl<'a> Survey<'a> {
             if survey.mark(id) != Mark::New {
                 continue;
             }
-            if let Some(tensor) = TensorNode::of(object, id, survey.lengths.as_mut()) {
+            let tensor = TensorNode::of(object, id, survey.lengths.as_mut());
+            let wrapper = tensor.as_ref().and_then(Wrapper::of_tensor);
+            if let Some(tensor) = tensor.filter(|_| wrapper.is_none()) {
                 let place = u32::try_from(survey.tensors.len()).unwrap_or(u32::MAX);
                 survey.set(id, Mark::Tensor(place));
                 survey.tensors.push((id, tensor));
@@ -114,7 +147,13 @@ impl<'a> Survey<'a> {
                 let allowed = limits.max_pickle_nodes;
                 return Err(Error::limit("max_pickle_nodes", allowed, met));
             }
-            let mut children = view::children(graph, id);
+            let mut children = match &wrapper {
+                Some(wrapper) => view::attributes_of_tensor(graph, wrapper.state),
+                None => view::children(graph, id),
+            };
+            if let Some(wrapper) = wrapper {
+                survey.wrappers.insert(id, wrapper);
+            }
             if children.is_empty() {
                 continue;
             }
@@ -195,6 +234,11 @@ impl<'a> Survey<'a> {
             .collect()
     }
 
+    /// The tensor of a class of its own that a node is, if its parts are the tensors.
+    pub(super) fn wrapper(&self, id: NodeId) -> Option<&Wrapper> {
+        self.wrappers.get(&id)
+    }
+
     /// What lies below a node.
     pub(super) fn children(&self, id: NodeId) -> &[Child<'a>] {
         self.children.get(&id).map_or(&[], Vec::as_slice)
@@ -211,7 +255,7 @@ impl<'a> Survey<'a> {
         let mut lengths = self.lengths.clone();
         let mut found: Vec<(NodeId, TensorNode)> = graph
             .nodes()
-            .filter(|(id, node)| matches!(node, Node::Object(_)) && self.tensor(*id).is_none())
+            .filter(|(id, node)| matches!(node, Node::Object(_)) && self.mark(*id) == Mark::New)
             .map(|(id, _)| id)
             .filter_map(|id| Some((id, TensorNode::of(object, id, lengths.as_mut())?)))
             .collect();
@@ -228,9 +272,11 @@ impl<'a> Survey<'a> {
             TensorNode::Read(info) => info.attributes,
             TensorNode::Array(_) | TensorNode::Refused => None,
         });
-        let attributes: HashSet<NodeId> = attributes.collect();
+        let wrapped = self.wrappers.values().map(|wrapper| wrapper.state);
+        let attributes: HashSet<NodeId> = attributes.chain(wrapped).collect();
         let mut parts = HashSet::new();
-        let mut waiting: Vec<NodeId> = self.tensors.iter().map(|tensor| tensor.0).collect();
+        let tensors = self.tensors.iter().map(|tensor| tensor.0);
+        let mut waiting: Vec<NodeId> = tensors.chain(self.wrappers.keys().copied()).collect();
         while let Some(id) = waiting.pop() {
             graph.each_member(id, |member| {
                 if !attributes.contains(&member) && parts.insert(member) {

@@ -85,6 +85,17 @@ fn script_members(graph: &Graph, state: NodeId) -> Vec<Child<'_>> {
     }
 }
 
+/// What lies below a tensor of a Python class that keeps its elements in attributes: these, of the
+/// state that is its dict, or a pair of its dict and its slots.
+pub(super) fn attributes_of_tensor(graph: &Graph, state: NodeId) -> Vec<Child<'_>> {
+    let parts = match graph.node(state) {
+        Node::Tuple(parts) => parts,
+        _ => &[state][..],
+    };
+    let pairs = parts.iter().filter_map(|&part| graph.dict_pairs(part));
+    pairs.flat_map(|pairs| keyed(graph, pairs)).collect()
+}
+
 /// Whether an object is walked even when no tensor lies below it, as mappings and sequences are.
 /// Others are told in one line.
 pub(super) fn is_open(graph: &Graph, id: NodeId) -> bool {
@@ -155,17 +166,44 @@ fn keyed<'a>(graph: &'a Graph, pairs: &[(NodeId, NodeId)]) -> Vec<Child<'a>> {
 
 /// A mapping's key as a part of a name: texts as they are, numbers in decimal, and anything else in
 /// words, with its place among the keys, so that two of them differ.
+///
+/// A byte string of Python 2 that is no UTF-8 is decoded as Latin-1, as it is for whoever reads such
+/// a file in Python 3 with `encoding='latin1'`.
 fn key(graph: &Graph, id: NodeId, index: usize) -> Cow<'_, str> {
     if let Some(text) = graph.text(id) {
         return text.into();
     }
     match graph.node(id) {
+        Node::ByteString(bytes) => latin1(bytes).into(),
+        Node::Bytes(bytes) if std::str::from_utf8(bytes).is_ok() => String::from_utf8_lossy(bytes),
         Node::Int(value) => value.to_string().into(),
         Node::Bool(true) => "True".into(),
         Node::Bool(false) => "False".into(),
         Node::None => "None".into(),
         _ => format!("<{}: key {index}>", graph.describe(id)).into(),
     }
+}
+
+fn latin1(bytes: &[u8]) -> String {
+    bytes.iter().map(|&byte| char::from(byte)).collect()
+}
+
+/// How many keys of mappings are byte strings that are decoded as Latin-1.
+pub(super) fn latin1_keys(graph: &Graph) -> usize {
+    let is_latin1 = |node: &Node| matches!(node, Node::ByteString(bytes) if std::str::from_utf8(bytes).is_err());
+    // Nearly no file has such a text, which is quickly seen.
+    if !graph.nodes().any(|(_, node)| is_latin1(node)) {
+        return 0;
+    }
+    let pairs = graph.nodes().filter_map(|(_, node)| match node {
+        Node::Dict(pairs) => Some(pairs),
+        Node::Object(object) => Some(&object.pairs),
+        _ => None,
+    });
+    pairs
+        .flatten()
+        .filter(|(key, _)| is_latin1(graph.node(*key)))
+        .count()
 }
 
 /// The class of what a call makes: module and name.

@@ -90,6 +90,11 @@ fn all_formats_are_listed_in_their_order() {
 
 #[test]
 fn models_of_other_libraries_and_compressed_files_are_named() {
+    // `saved_model.pb` of TensorFlow: the version of its schema, then a graph of 46 and of 300 bytes.
+    check("0801122e0a0c", Some(Format::SavedModel));
+    check("080112ac020a0c", Some(Format::SavedModel));
+    // The same version of an ONNX model, whose second field is the producer's name.
+    check("08011207707974", Some(Format::Onnx));
     // `onnx.save` of a model with the producer name `pytorch`; then one with a graph alone.
     check("08081207707974", Some(Format::Onnx));
     check("08083a10", Some(Format::Onnx));

@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 use std::path::Path;
 
+use nnx::chart::{Chart, to_html, to_svg};
 use nnx::checkpoint::{Error, save_atomic};
 use nnx::run::NNRun;
 use serde::Serialize;
 
-use super::chart::{self, Chart};
-use super::found;
+use super::{chart, found};
 use crate::arguments::runs::Plot;
 use crate::escape::escaped;
 use crate::failure::Failure;
@@ -54,7 +54,7 @@ pub(super) fn run(arguments: &Plot) -> Result<Outcome, Failure> {
             "there is a file already; say `--overwrite` to replace it, or choose another name";
         return Err(Failure::new("target_exists", what).in_path(output));
     }
-    let chart = Chart::new(&runs, arguments.log);
+    let chart = chart::chart(&runs, arguments.log);
     let bytes = bytes(&chart, form)?;
     save_atomic(output, |file| Ok(file.write_all(&bytes)?))
         .map_err(|error: Error| Failure::from(error).in_path(output))?;
@@ -72,7 +72,7 @@ pub(super) fn run(arguments: &Plot) -> Result<Outcome, Failure> {
         let mut text = format!(
             "{}: {}, {}\n",
             escaped(&output.to_string_lossy()),
-            chart.title(),
+            chart.title,
             size::bytes(bytes.len() as u64)
         );
         for note in &chart.notes {
@@ -99,15 +99,15 @@ fn form(output: &Path) -> Result<Form, Failure> {
 
 fn bytes(chart: &Chart, form: Form) -> Result<Vec<u8>, Failure> {
     match form {
-        Form::Svg => Ok(chart::drawing(chart).into_bytes()),
-        Form::Html => Ok(chart::page(chart).into_bytes()),
+        Form::Svg => Ok(to_svg(chart).into_bytes()),
+        Form::Html => Ok(to_html(chart).into_bytes()),
         Form::Png => png(chart),
     }
 }
 
 #[cfg(feature = "png")]
 fn png(chart: &Chart) -> Result<Vec<u8>, Failure> {
-    chart::image(chart).ok_or_else(|| {
+    nnx::chart::to_png(chart).map_err(|_| {
         let what = "expected a chart of fewer runs for a PNG file, found one that is too large";
         Failure::new("limit_exceeded", what)
     })

@@ -19,6 +19,11 @@ pub(super) fn of_tensors_alone(reader: &CheckpointReader) -> Vec<String> {
             "the versions of the modules (`_metadata`) have no place in the target".to_owned(),
         );
     }
+    let flattened = reader.others().iter().filter(|other| other.is_flattened());
+    let flattened: Vec<&str> = flattened.map(|other| other.path()).collect();
+    notes.extend(listed(&flattened).map(|names| {
+        format!("{names}: the class has no place in the target, where its parts are tensors of their own")
+    }));
     let attributes = named(reader, |info| info.attributes.is_some());
     let subclasses = named(reader, |info| info.class == TensorClass::Subclass);
     notes.extend(told(&attributes, "attributes set on"));

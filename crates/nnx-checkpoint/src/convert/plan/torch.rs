@@ -118,7 +118,9 @@ pub(super) fn flat(
     match objects {
         Some(object) if !options.drop_non_tensors => {
             for (name, entry) in &selection.others {
-                if let Some(node) = entry.node() {
+                // The parts of a tensor of a class of its own stand for it.
+                let node = entry.node().filter(|_| !entry.is_flattened());
+                if let Some(node) = node {
                     values.push((name.clone(), PickledObject::new(Arc::clone(object), node)));
                 }
             }

@@ -20,7 +20,8 @@ pub(in crate::reader) fn effort(graph: &Graph, id: NodeId) -> u64 {
     for part in args.into_iter().chain(kwargs).chain(mappings.copied()) {
         found = found.saturating_add(members(graph, part));
     }
-    let Some(state) = object.state else {
+    let state = super::module::state(graph, object).map(|(state, _)| state);
+    let Some(state) = object.state.or(state) else {
         return found;
     };
     found = found.saturating_add(members(graph, state));

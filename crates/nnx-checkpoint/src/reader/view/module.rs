@@ -38,7 +38,7 @@ pub(super) fn children<'a>(graph: &'a Graph, module: &Object) -> Option<Vec<Chil
     if let Some(children) = quantized::of_tuple(graph, module) {
         return Some(children);
     }
-    let state = module.state?;
+    let (state, beside) = state(graph, module)?;
     let attribute = |name: &str| graph.get(state, name);
     let held = |name: &str| object::pairs(graph, attribute(name)?);
     let (parameters, buffers, modules) =
@@ -79,7 +79,38 @@ pub(super) fn children<'a>(graph: &'a Graph, module: &Object) -> Option<Vec<Chil
             children.push(Child::of_role(key, id, Role::Aside));
         }
     }
+    for (index, &(name, id)) in beside.iter().enumerate() {
+        if id != state {
+            children.push(Child::of_role(
+                super::key(graph, name, index),
+                id,
+                Role::Aside,
+            ));
+        }
+    }
     Some(children)
+}
+
+/// The attributes of a module: the state that it is given, or the one that a function rebuilds it
+/// from, `rebuild({'state': …, …})`, as the persistent classes of StyleGAN pickle themselves; with
+/// the pairs that are beside it then.
+pub(super) fn state<'a>(
+    graph: &'a Graph,
+    module: &Object,
+) -> Option<(NodeId, &'a [(NodeId, NodeId)])> {
+    if let Some(state) = module.state.filter(|&state| !graph.is_none(state)) {
+        return Some((state, &[]));
+    }
+    let Call::Reduce { args, .. } = module.call else {
+        return None;
+    };
+    match graph.sequence(args)? {
+        &[description] => Some((
+            graph.get(description, "state")?,
+            graph.dict_pairs(description)?,
+        )),
+        _ => None,
+    }
 }
 
 fn says_nothing(graph: &Graph, key: &str, id: NodeId) -> bool {

@@ -11,6 +11,17 @@ pub(super) fn is_package(archive: &ZipArchive) -> bool {
     has(archive, |name| name.ends_with("/.data/extern_modules"))
 }
 
+/// Whether `torch.export` or AOTInductor wrote the archive: the newer form says so in an entry, and
+/// the older one, until PyTorch 2.7, has the program as JSON at its top.
+fn is_exported(archive: &ZipArchive) -> bool {
+    archive.entries().iter().any(|entry| {
+        let name = entry.name();
+        let is_mark = name.ends_with("/archive_format") && entry.size() == 3;
+        name == "serialized_exported_program.json"
+            || is_mark && archive.data(entry).is_ok_and(|text| &*text == b"pt2")
+    })
+}
+
 /// The error of an archive that has no `data.pkl` where PyTorch puts it.
 pub(super) fn error(archive: &ZipArchive) -> Error {
     let (what, hint) = if is_package(archive) {
@@ -18,6 +29,11 @@ pub(super) fn error(archive: &ZipArchive) -> Error {
             "a torch.package",
             "it is a program that must run to give its model; load it in Python and save the \
              state dict",
+        )
+    } else if is_exported(archive) {
+        (
+            "a program of torch.export (.pt2)",
+            "load it with `torch.export.load`, and save its `state_dict` as a safetensors file",
         )
     } else if has(archive, |name| name.ends_with(".npy")) {
         (

@@ -1,0 +1,39 @@
+//! A request and its answer, with the faults that it meets.
+
+use crate::fault::Action;
+use crate::message::{Asked, Delivery, Origin, Reply, Seen};
+use crate::routes;
+use crate::state::HubState;
+
+impl HubState {
+    /// Works on a request.
+    pub(crate) fn answer(&self, asked: &Asked) -> Reply {
+        let actions: Vec<Action> = {
+            let mut inner = self.inner.lock().unwrap();
+            let faults = inner.faults.iter_mut();
+            let met = faults.filter_map(|fault| fault.takes(asked).then(|| fault.action.clone()));
+            met.collect()
+        };
+        let instead = actions.iter().find_map(Action::instead);
+        let mut reply = match instead {
+            Some(reply) => reply,
+            None => {
+                let mut inner = self.inner.lock().unwrap();
+                routes::route(&mut inner, asked).unwrap_or_else(|refusal| refusal)
+            }
+        };
+        for action in &actions {
+            action.apply(&mut reply);
+        }
+        let dropped = reply.delivery == Delivery::Dropped;
+        self.inner.lock().unwrap().seen.push(Seen {
+            hub: asked.origin == Origin::Hub,
+            method: asked.method.clone(),
+            target: asked.target.clone(),
+            token: asked.header("authorization").is_some(),
+            range: asked.header("range").map(str::to_owned),
+            status: if dropped { 0 } else { reply.status },
+        });
+        reply
+    }
+}
