@@ -81,6 +81,11 @@ impl ZipArchive {
         self.0.source.is_mapped()
     }
 
+    /// Whether the archive is in an open file.
+    pub(crate) fn is_in_file(&self) -> bool {
+        self.0.source.in_file().is_some()
+    }
+
     /// The content of an entry: a slice of the file when it is stored and the file is mapped, else
     /// read, and inflated. Its checksum is verified, unless the central directory has 0 there, as
     /// PyTorch writes it when told not to compute any.

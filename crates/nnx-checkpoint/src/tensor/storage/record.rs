@@ -58,20 +58,17 @@ impl Record {
     /// When the archive contradicts itself, the bytes do not have their checksum, or cannot be put
     /// in little-endian order.
     pub(super) fn bytes(&self, verify: bool) -> Result<Bytes> {
-        let range = match (&self.content, self.entry()) {
-            (RecordContent::Range(range), _) => range.clone(),
-            (_, Some((archive, entry))) => archive.range(entry)?,
+        let verify = verify && self.verify;
+        let bytes = match (&self.content, self.entry()) {
+            (RecordContent::Range(range), _) if self.is_verbatim() => range.bytes()?,
+            (RecordContent::Range(range), _) => range.copied()?,
+            // What becomes other bytes needs no map of these.
+            (_, Some((archive, entry))) if archive.is_in_file() && !self.is_verbatim() => {
+                decoded(entry, archive.range(entry)?.copied()?, verify)?
+            }
+            (_, Some((archive, entry))) if verify => archive.data(entry)?,
+            (_, Some((archive, entry))) => archive.data_unverified(entry)?,
             (_, None) => return Err(Error::malformed("the archive has no such record")),
-        };
-        // What becomes other bytes does not need the map of these.
-        let raw = if self.is_verbatim() {
-            range.bytes()
-        } else {
-            range.copied()
-        }?;
-        let bytes = match self.entry() {
-            Some((_, entry)) => decoded(entry, raw, verify && self.verify)?,
-            None => raw,
         };
         self.little_endian(bytes)
     }
