@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use super::succeed;
-use crate::workspace::{self, cargo, line_of};
+use crate::workspace::{self, cargo, line_of, output};
 use crate::{Result, python_env};
 
 /// The release that the configuration is written for.
@@ -21,8 +21,13 @@ pub(super) fn run() -> Result<()> {
     succeed(&mut check)
 }
 
-/// The program, which is built once and kept in the user's cache.
+/// The program: the one that is installed, or one that is built once and kept in the user's cache.
 fn tool() -> Result<PathBuf> {
+    let installed = PathBuf::from("cargo-deny");
+    let version = output(Command::new(&installed).arg("--version"));
+    if version.is_ok_and(|version| version.trim() == format!("cargo-deny {VERSION}")) {
+        return Ok(installed);
+    }
     let folder = python_env::cache_folder()?.join(format!("cargo-deny-{VERSION}"));
     let program = format!("cargo-deny{}", std::env::consts::EXE_SUFFIX);
     let program = folder.join("bin").join(program);
