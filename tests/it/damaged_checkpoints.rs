@@ -24,13 +24,13 @@ fn every_damaged_checkpoint_is_judged() {
         };
         let error = outcome.expect_err(name);
         let fits = match reason.text() {
-            "forbidden_global" => matches!(error.kind(), ErrorKind::ForbiddenGlobal { .. }),
-            "limit" => matches!(error.kind(), ErrorKind::Limit { .. }),
+            "forbidden_global" => matches!(error.kind(), ErrorKind::UnsafeGlobal { .. }),
+            "limit" => matches!(error.kind(), ErrorKind::LimitExceeded { .. }),
             "unsupported" => matches!(error.kind(), ErrorKind::Unsupported { .. }),
-            "params" => matches!(error.kind(), ErrorKind::Params(_)),
+            "params" => matches!(error.kind(), ErrorKind::InvalidConfiguration(_)),
             "any" => matches!(
                 error.kind(),
-                ErrorKind::Params(_) | ErrorKind::Malformed { .. }
+                ErrorKind::InvalidConfiguration(_) | ErrorKind::Malformed { .. }
             ),
             other => panic!("{name}: no such reason `{other}`"),
         };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use candle_core::{DType, Device, Tensor};
 use nnx_checkpoint::{Dtype, StateDict};
-use nnx_net::{Batch, Evaluation, IGNORE_INDEX, NNModel, NllInput, ProbabilitySpec};
+use nnx_net::{Batch, EvaluateOptions, IGNORE_INDEX, NNModel, NllInput, ProbabilitySpec};
 use nnx_params::{
     Average, Labels, Losses, NNEvaluationDataPoint, NNModelParams, NNParams, NetParams, Nets,
     State, Value,
@@ -140,7 +140,7 @@ fn evaluations_are_those_of_the_real_library() {
                 "0.2.3" => NllInput::Logits,
                 _ => NllInput::LogSoftmax,
             };
-            let found = model.evaluate_with(batches, &Evaluation::new().nll(nll));
+            let found = model.evaluate_with(batches, &EvaluateOptions::new().nll(nll));
             match case.find("state") {
                 Some(expected) => {
                     let point = found.unwrap_or_else(|error| panic!("{at}: {error}"));
@@ -211,13 +211,10 @@ fn every_net_and_task_is_evaluated_as_the_real_library_does() {
             .map(|batch| {
                 let inputs: Vec<Tensor> = batch.get("inputs").items().iter().map(tensor).collect();
                 let made = Batch::new(inputs, tensor(&batch.get("targets")));
-                match batch.find("seeds") {
-                    Some(seeds) => made.with_seeds(seeds.size()),
-                    None => made,
-                }
+                made.seeds(batch.find("seeds").map(|seeds| seeds.size()))
             })
             .collect();
-        let inputs = batches.first().expect("a batch").inputs().to_vec();
+        let inputs = batches.first().expect("a batch").inputs.clone();
         let expected = case.get("evaluation");
         match (expected.find("error"), model.evaluate(batches)) {
             (Some(Json(Value::Str(kind))), found) => {
@@ -278,7 +275,7 @@ fn metrics_of_ones_own_see_all_that_counts_once() {
     let point = model
         .evaluate_with(
             [batch(&[0, IGNORE_INDEX, 1]), batch(&[1])],
-            &Evaluation::new().extra("ones", |truth, predicted| {
+            &EvaluateOptions::new().extra("ones", |truth, predicted| {
                 assert_eq!(*truth, Labels::Classes(vec![0, 1, 1]));
                 assert_eq!(predicted.len(), 3);
                 2.0

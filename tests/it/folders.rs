@@ -347,6 +347,33 @@ fn a_module_that_a_function_rebuilds_is_named_as_its_state_dict() {
     assert_eq!(found, tensors.state().keys().collect::<Vec<_>>());
 }
 
+/// A key that is no text has no name in a target, unless it is given one.
+#[test]
+fn a_key_in_words_is_not_written() {
+    let python2 = fs::read(fixtures_dir().join("numpy-arrays/python2.pkl")).unwrap();
+    let at = python2
+        .windows(3)
+        .position(|part| part == b"U\x01w")
+        .unwrap();
+    let file = [&python2[..at], b"K\x01K\x02\x86", &python2[at + 3..]].concat();
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("keys.pkl");
+    fs::write(&source, file).unwrap();
+    let target = folder.path().join("out.safetensors");
+    let options = ConvertOptions::default();
+    let error = convert(&source, &target, &options).unwrap_err();
+    assert_eq!(error.name(), "unsupported");
+    assert!(error.to_string().contains("a tuple of 2 items"), "{error}");
+    let options = options.rename("<a tuple of 2 items: key 0>", "w");
+    convert(&source, &target, &options).unwrap();
+    assert!(
+        CheckpointReader::open(&target)
+            .unwrap()
+            .entry("w")
+            .is_some()
+    );
+}
+
 /// Keys that are byte strings of Python 2, of which `é` is Latin-1, and bytes of Python 3.
 #[test]
 fn byte_string_keys_are_decoded() {

@@ -168,7 +168,7 @@ fn what_this_version_cannot_run_is_refused_by_name() {
             transformed += 1;
         } else if checkpoint.net_state.other_names().count() > 0 {
             let error = NNModel::from_checkpoint(&checkpoint).unwrap_err();
-            let ErrorKind::StateDict(mismatch) = error.kind() else {
+            let ErrorKind::WrongWeights(mismatch) = error.kind() else {
                 panic!("{at}: {error}")
             };
             let others: Vec<_> = checkpoint.net_state.other_names().collect();

@@ -1,7 +1,7 @@
 //! Text against what the real library generates.
 
 use nnx_checkpoint::NNCheckpoint;
-use nnx_net::{Generation, GenerativeNNModel, NNModel, Tokenizer};
+use nnx_net::{GenerateOptions, GenerativeNNModel, NNModel, Tokenizer};
 use nnx_tests::{Json, fixtures_dir};
 
 fn model() -> GenerativeNNModel {
@@ -14,8 +14,8 @@ fn model() -> GenerativeNNModel {
     GenerativeNNModel::new(NNModel::from_checkpoint(&checkpoint).unwrap(), tokenizer).unwrap()
 }
 
-fn generation(options: &Json) -> Generation {
-    let mut generation = Generation::new();
+fn generation(options: &Json) -> GenerateOptions {
+    let mut generation = GenerateOptions::new();
     for (name, value) in options.state().iter() {
         let value = Json(value.clone());
         generation = match name {
@@ -66,17 +66,17 @@ fn greedy_text_is_that_of_the_real_library_token_for_token() {
 fn the_same_seed_draws_the_same_text() {
     let model = model();
     let text = |seed| {
-        let generation = Generation::new().seed(seed).temperature(2.0);
+        let generation = GenerateOptions::new().seed(seed).temperature(2.0);
         model.generate("the", &generation).unwrap()
     };
     assert_eq!(text(1), text(1));
     assert_ne!(text(1), text(2));
     assert_ne!(
         model
-            .generate("the", &Generation::new().temperature(5.0))
+            .generate("the", &GenerateOptions::new().temperature(5.0))
             .unwrap(),
         model
-            .generate("the", &Generation::new().temperature(5.0))
+            .generate("the", &GenerateOptions::new().temperature(5.0))
             .unwrap()
     );
 }
@@ -94,7 +94,7 @@ fn what_cannot_generate_is_refused() {
         "{error}"
     );
     let error = model()
-        .generate("the", &Generation::new().top_p(0.0))
+        .generate("the", &GenerateOptions::new().top_p(0.0))
         .unwrap_err();
     assert_eq!(
         error.to_string(),

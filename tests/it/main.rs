@@ -24,6 +24,7 @@ mod forward_transforms;
 mod fresh_weights;
 mod generation;
 mod hub;
+mod judged_calls;
 #[cfg(target_os = "linux")]
 mod opening;
 mod params;
@@ -31,6 +32,8 @@ mod ranges;
 mod reader;
 mod run;
 mod sniff;
+mod storage_numbers;
 mod tensors;
 mod torch_bytes;
 mod torch_corpus;
+mod values;

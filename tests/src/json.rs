@@ -51,6 +51,11 @@ impl Json {
         }
     }
 
+    /// Whether it is a text.
+    pub fn is_text(&self) -> bool {
+        matches!(self.0, Value::Str(_))
+    }
+
     /// A whole number from 0.
     pub fn size(&self) -> usize {
         match &self.0 {

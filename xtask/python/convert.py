@@ -12,8 +12,10 @@ import sys
 import tempfile
 
 import torch
+import torch.utils.serialization
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 
 def header_and_data(path):
@@ -107,6 +109,89 @@ def whole_file(question):
         torch.load(question["source"], weights_only=False),
         torch.load(question["target"], weights_only=False),
     )
+
+
+def computed(path):
+    """Loads from a map, without looking up where the records begin."""
+    with torch.utils.serialization.config.patch({"load.calculate_storage_offsets": True}):
+        return torch.load(path, weights_only=False, mmap=True)
+
+
+def fake(path):
+    with FakeTensorMode():
+        return torch.load(path, weights_only=False)
+
+
+WAYS = {
+    "mmap": lambda path: torch.load(path, weights_only=False, mmap=True),
+    "computed offsets": computed,
+    "meta": lambda path: torch.load(path, weights_only=False, map_location="meta"),
+    "fake": fake,
+}
+
+
+def difference(way, plain, other, raw):
+    """What one way of loading finds otherwise than the plain one."""
+    if way in ("mmap", "computed offsets"):
+        return same(plain, other)
+    plain, other = dict(leaves(plain)), dict(leaves(other))
+    if plain.keys() != other.keys():
+        return f"{sorted(map(str, plain))} became {sorted(map(str, other))}"
+    for key, tensor in plain.items():
+        found = other[key]
+        if (found.dtype, found.shape) != (tensor.dtype, tensor.shape):
+            return f"{key}: {found.dtype} {found.shape}"
+        if way != "fake" or tensor.layout != torch.strided or tensor.is_meta:
+            continue
+        stored = tensor.untyped_storage()
+        start = getattr(found.untyped_storage(), "_checkpoint_offset", None)
+        if stored.nbytes() and start is not None:
+            here = raw[start : start + stored.nbytes()]
+            if here != bytes(torch.tensor([], dtype=torch.uint8).set_(stored).numpy()):
+                return f"{key}: other bytes at offset {start}"
+            OFFSETS.append(start)
+    return None
+
+
+# Offsets under `FakeTensorMode` that were compared.
+OFFSETS = []
+
+
+def every_way(question):
+    """Python finds the same tensors however it looks for them."""
+    target, source = question["target"], question["source"]
+    sys.path.insert(0, question["types"])
+    try:
+        plain = torch.load(target, weights_only=False)
+    except Exception as error:
+        if source.endswith(".pt"):
+            try:
+                torch.load(source, weights_only=False)
+            except Exception:
+                return {"unjudged": "torch does not load the source"}
+        return f"{type(error).__name__}: {error}"
+    with open(target, "rb") as file:
+        raw = file.read()
+    unjudged = []
+    for way, load in WAYS.items():
+        try:
+            other = load(target)
+        except Exception as error:
+            with tempfile.TemporaryDirectory() as folder:
+                again = os.path.join(folder, "again.pt")
+                try:
+                    torch.save(plain, again)
+                    load(again)
+                except Exception:
+                    unjudged.append(way)
+                    continue
+            return f"{way}: {type(error).__name__}: {error}"
+        wrong = difference(way, plain, other, raw)
+        if wrong:
+            return f"{way}: {wrong}"
+    if unjudged:
+        return {"unjudged": f"torch does not load its own file so: {', '.join(unjudged)}"}
+    return None
 
 
 def nnx_file(question):

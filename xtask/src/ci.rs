@@ -5,9 +5,11 @@ mod examples;
 mod features;
 
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::fresh_clone::{self, FreshRun};
 use crate::workspace::{self, Package, cargo, line_of};
 use crate::{Arguments, Result, boundary, convert, fuzz, python_env, roundtrip, runs};
 
@@ -81,6 +83,13 @@ fn steps(packages: &[Package], allow_dirty: bool) -> Vec<Step> {
             &[&doc[..], &[&features]].concat(),
         ),
         test_step("tests of the workspace", &["test", "--workspace"]),
+        step("tests in a fresh clone, with an empty home", |tally| {
+            fresh_tests(&fresh_clone::make()?, fresh_clone::DEEP, tally)
+        }),
+        step(
+            "the same with a temporary folder of an unusual name",
+            |tally| fresh_tests(&fresh_clone::path()?, fresh_clone::ODD, tally),
+        ),
     ];
     let published = || packages.iter().filter(|package| package.is_published());
     // Alone, because features unify in a build of the whole workspace.
@@ -193,6 +202,13 @@ fn test_step(title: &str, words: &[&str]) -> Step {
         println!("{}", line_of(&command));
         run_tests(&mut command, tally)
     })
+}
+
+fn fresh_tests(clone: &Path, temporary: &str, tally: &mut Tally) -> Result<()> {
+    let mut run = FreshRun::new(clone, temporary)?;
+    println!("{} in {}", line_of(&run.command), clone.display());
+    run_tests(&mut run.command, tally)?;
+    tally.count(run.check_home())
 }
 
 fn step(title: &str, work: impl FnOnce(&mut Tally) -> Result<()> + 'static) -> Step {

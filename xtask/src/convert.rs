@@ -1,6 +1,7 @@
 //! `cargo xtask convert`: converted files judged by the libraries that will read them.
 
 mod large;
+mod ways;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -36,14 +37,22 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
     };
     let answers = ask(&python, scratch.path(), &questions)?;
     let mut counts: BTreeMap<String, (usize, usize)> = BTreeMap::new();
+    let mut unjudged: BTreeMap<String, usize> = BTreeMap::new();
     for (question, answer) in questions.iter().zip(&answers) {
         let kind = question["kind"].as_str().unwrap_or_default().to_owned();
+        if let Some(reason) = answer["unjudged"].as_str() {
+            *unjudged.entry(format!("{kind}: {reason}")).or_default() += 1;
+            continue;
+        }
         let (agree, all) = counts.entry(kind).or_default();
         *all += 1;
         match answer.as_str() {
             None => *agree += 1,
             Some(wrong) => println!("FAIL {question}: {wrong}"),
         }
+    }
+    for (reason, count) in &unjudged {
+        println!("{count} not judged or not in every way: {reason}");
     }
     for (kind, (agree, all)) in &counts {
         println!("{kind}: {agree} of {all} agree");
@@ -66,13 +75,16 @@ fn questions(folder: &Path) -> Result<Vec<Value>> {
     for (number, source) in corpus.iter().enumerate() {
         let place = folder.join(format!("t{number}"));
         torch_file(source, &place, &fixtures, &mut questions)?;
+        ways::questions(source, &place, &fixtures, &mut questions)?;
     }
     let checkpoints = fixtures.join("nnx-0.4.1/checkpoints");
     for (number, source) in files_below(&checkpoints, &["pt", "safetensors"])?
         .iter()
         .enumerate()
     {
-        nnx_file(source, &folder.join(format!("n{number}")), &mut questions)?;
+        let place = folder.join(format!("n{number}"));
+        nnx_file(source, &place, &mut questions)?;
+        ways::questions(source, &place, &fixtures, &mut questions)?;
     }
     Ok(questions)
 }

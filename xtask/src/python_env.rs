@@ -187,7 +187,7 @@ fn complete(library: &Library, folder: &Path) -> Result<()> {
 }
 
 /// Runs a command whose output is progress: all of it goes to stderr.
-fn aside(command: &mut Command) -> Result<()> {
+pub(crate) fn aside(command: &mut Command) -> Result<()> {
     let status = command
         .stdin(Stdio::null())
         .stdout(io::stderr())
@@ -242,7 +242,8 @@ const BASE_PYTHON: &str = "python3";
 #[cfg(windows)]
 const BASE_PYTHON: &str = "python";
 
-fn interpreter(folder: &Path) -> PathBuf {
+/// The interpreter of a `venv`.
+pub(crate) fn interpreter(folder: &Path) -> PathBuf {
     match cfg!(windows) {
         true => folder.join("Scripts").join("python.exe"),
         false => folder.join("bin").join("python"),

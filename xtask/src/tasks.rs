@@ -1,7 +1,7 @@
 //! Every task, and what can be typed behind its name.
 
 use crate::{
-    Arguments, Result, bench, boundary, charts, ci, convert, fuzz, python_env, realworld,
+    Arguments, Result, bench, boundary, charts, ci, convert, fuzz, loaders, python_env, realworld,
     roundtrip, runs,
 };
 
@@ -88,6 +88,21 @@ pub(crate) const TASKS: &[Task] = &[
             (
                 "--libfuzzer",
                 "guided by coverage, which takes a nightly compiler",
+            ),
+        ],
+    },
+    Task {
+        name: "loaders",
+        run: loaders::run,
+        what: "converted models, opened by the loaders of other tools",
+        options: &[
+            (
+                "DIR",
+                "where the files are made [the system's temporary folder]",
+            ),
+            (
+                "--python PATH",
+                "an interpreter with PyTorch [that of `cargo xtask python-env`]",
             ),
         ],
     },

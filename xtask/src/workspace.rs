@@ -81,6 +81,19 @@ pub(crate) fn packages() -> Result<Vec<Package>> {
     Ok(packages)
 }
 
+/// Where cargo puts what it builds.
+///
+/// # Errors
+/// As for [`packages`].
+pub(crate) fn target_dir() -> Result<PathBuf> {
+    #[derive(Deserialize)]
+    struct Metadata {
+        target_directory: PathBuf,
+    }
+    let text = output(cargo().args(["metadata", "--no-deps", "--format-version=1"]))?;
+    Ok(serde_json::from_str::<Metadata>(&text)?.target_directory)
+}
+
 /// Runs a command to its end and gives what it printed.
 ///
 /// # Errors

@@ -139,9 +139,9 @@ impl NNCheckpoint {
     /// # Errors
     /// - [`ErrorKind::NotFound`], [`ErrorKind::Empty`] and [`ErrorKind::NotNNCheckpoint`] where
     ///   Python's `NNCheckpoint.from_file` returns `None`.
-    /// - [`ErrorKind::ForbiddenGlobal`] when a pickle names a class or function that NNx does not
+    /// - [`ErrorKind::UnsafeGlobal`] when a pickle names a class or function that NNx does not
     ///   write.
-    /// - [`ErrorKind::Params`] when a configuration is not valid. (Python checks those of safetensors
+    /// - [`ErrorKind::InvalidConfiguration`] when a configuration is not valid. (Python checks those of safetensors
     ///   files only.)
     /// - Another kind when the file cannot be read or contradicts its format.
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self> {
@@ -242,6 +242,27 @@ impl NNCheckpoint {
         &self,
     ) -> Result<(Vec<(&str, &Tensor)>, IndexMap<String, String>)> {
         metadata::parts(self)
+    }
+
+    /// The same checkpoint, whose safetensors form says `format: pt` beside NNx's own metadata, unless
+    /// it says another format. The loaders of accelerate and of transformers 4 refuse metadata
+    /// without it; NNx ignores it. A pickle has no place for it and does not change.
+    ///
+    /// ```no_run
+    /// # fn main() -> nnx_checkpoint::Result<()> {
+    /// use nnx_checkpoint::{CheckpointFormat, NNCheckpoint};
+    ///
+    /// let checkpoint = NNCheckpoint::from_file("best.pt")?.with_format_metadata();
+    /// checkpoint.to_file("best.safetensors", CheckpointFormat::SafeTensors)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn with_format_metadata(mut self) -> Self {
+        self.extra_metadata
+            .entry("format".to_owned())
+            .or_insert_with(|| "pt".to_owned());
+        self
     }
 
     /// Writes a checkpoint file, atomically; missing parent folders are made.

@@ -54,8 +54,10 @@ use crate::{CheckpointReader, Format, OpenOptions};
 /// ```
 ///
 /// # Errors
-/// - As [`CheckpointReader::open_with`] has them for the source.
+/// - As [`CheckpointReader::open_with`] has them for the source, which is read whatever it names.
 /// - [`ErrorKind::NotHeld`](crate::ErrorKind::NotHeld) when the target has no place for values.
+/// - [`ErrorKind::DangerousTarget`](crate::ErrorKind::DangerousTarget) when a PyTorch file would
+///   name what runs code, unless [`ConvertOptions::allow_dangerous_globals`] is set.
 /// - [`ErrorKind::NoTensors`](crate::ErrorKind::NoTensors) when the target would hold no tensor, or
 ///   empty ones alone, unless [`ConvertOptions::allow_empty`] is set.
 /// - [`ErrorKind::TargetExists`](crate::ErrorKind::TargetExists) when a file is there already.
@@ -86,11 +88,13 @@ pub fn convert_with(
 ) -> Result<Conversion> {
     let open = OpenOptions::default()
         .limits(options.limits)
-        .verify(options.verify);
+        .verify(options.verify)
+        .allow_dangerous_globals(true);
     let reader = CheckpointReader::open_with(&source, &open)?;
     let in_source = |error: Error| error.in_path(source.as_ref());
     let in_target = |error: Error| error.in_path(target.as_ref());
-    let target = Target::of(target.as_ref(), options).map_err(in_target)?;
+    let opened = CheckpointReader::file_of(source.as_ref())?;
+    let target = Target::of(target.as_ref(), &opened, options).map_err(in_target)?;
     let plan = plan::plan(&reader, &target, options).map_err(in_source)?;
     if !options.allow_empty {
         plan.check_elements(&reader).map_err(in_source)?;

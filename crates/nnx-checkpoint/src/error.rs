@@ -94,20 +94,10 @@ pub enum ErrorKind {
         shard: String,
     },
     /// A conversion's target is there already.
-    #[error(
-        "there is a file already; say that it may be replaced (`overwrite`), or choose another name"
-    )]
+    #[error("there is a file already, and the conversion was not told to replace it")]
     TargetExists,
     /// A conversion's target has no place for what the source holds.
-    #[error(
-        "the target has no place for {}; {}leave them out (`drop-non-tensors`)",
-        listed(values, *count),
-        match paths.as_slice() {
-            [] => String::new(),
-            [path] => format!("take the tensors below `{path}` alone (`select`), or "),
-            paths => format!("take what is below one of `{}` (`select`), or ", paths.join("`, `")),
-        }
-    )]
+    #[error("the target has no place for {}", listed(values, *count))]
     NotHeld {
         /// The first of the values, each with what it is.
         values: Vec<String>,
@@ -159,7 +149,21 @@ pub enum ErrorKind {
         shorten(module, NAME_BYTES),
         shorten(name, NAME_BYTES)
     )]
-    ForbiddenGlobal {
+    UnsafeGlobal {
+        /// The Python module.
+        module: String,
+        /// The name within the module.
+        name: String,
+    },
+    /// The PyTorch file that a conversion would write names a class or function that runs code when
+    /// Python loads the file.
+    #[error(
+        "the target would name `{}.{}` as the source does, which can run code when Python loads \
+         it; a safetensors file names nothing",
+        shorten(module, NAME_BYTES),
+        shorten(name, NAME_BYTES)
+    )]
+    DangerousTarget {
         /// The Python module.
         module: String,
         /// The name within the module.
@@ -170,7 +174,7 @@ pub enum ErrorKind {
         "the limit `{limit}` allows {allowed}, the file asks for {found} or more; raise it if you \
          trust the file"
     )]
-    Limit {
+    LimitExceeded {
         /// The field of [`Limits`](crate::Limits).
         limit: &'static str,
         /// The value of that field.
@@ -182,7 +186,7 @@ pub enum ErrorKind {
     /// A configuration in the file is not a valid one.
     #[cfg(feature = "nnx")]
     #[error(transparent)]
-    Params(#[from] nnx_params::Error),
+    InvalidConfiguration(#[from] nnx_params::Error),
     /// The operating system refused.
     #[error(transparent)]
     Io(std::io::Error),
@@ -207,10 +211,11 @@ impl ErrorKind {
             Self::NoSuchTensor => "no_such_tensor",
             Self::Malformed { .. } => "malformed",
             Self::Unsupported { .. } => "unsupported",
-            Self::ForbiddenGlobal { .. } => "unsafe_global",
-            Self::Limit { .. } => "limit_exceeded",
+            Self::UnsafeGlobal { .. } => "unsafe_global",
+            Self::DangerousTarget { .. } => "dangerous_target",
+            Self::LimitExceeded { .. } => "limit_exceeded",
             #[cfg(feature = "nnx")]
-            Self::Params(_) => "invalid_configuration",
+            Self::InvalidConfiguration(_) => "invalid_configuration",
             Self::Io(_) => "io",
         }
     }
@@ -231,6 +236,11 @@ impl Error {
     /// The cause.
     pub fn kind(&self) -> &ErrorKind {
         &self.0.kind
+    }
+
+    /// The name of the cause: [`ErrorKind::name`].
+    pub fn name(&self) -> &'static str {
+        self.kind().name()
     }
 
     /// The cause, owned.
@@ -291,7 +301,7 @@ impl Error {
     /// A limit reached.
     #[cold]
     pub(crate) fn limit(limit: &'static str, allowed: u64, found: u64) -> Self {
-        Self::new(ErrorKind::Limit {
+        Self::new(ErrorKind::LimitExceeded {
             limit,
             allowed,
             found,
@@ -373,7 +383,7 @@ impl std::error::Error for Error {
         match &self.0.kind {
             ErrorKind::Io(error) => Some(error),
             #[cfg(feature = "nnx")]
-            ErrorKind::Params(error) => Some(error),
+            ErrorKind::InvalidConfiguration(error) => Some(error),
             _ => None,
         }
     }
@@ -393,6 +403,6 @@ impl From<std::io::Error> for Error {
 impl From<nnx_params::Error> for Error {
     #[cold]
     fn from(error: nnx_params::Error) -> Self {
-        Self::new(ErrorKind::Params(error))
+        Self::new(ErrorKind::InvalidConfiguration(error))
     }
 }

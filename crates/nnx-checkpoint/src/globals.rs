@@ -4,11 +4,13 @@
 //! what stands in none of them is unknown. Python's own unpickler would import whatever is named,
 //! which is why a file that names `os.system` is refused even though it could do no harm here.
 
+mod calls;
 mod dangerous;
 mod filling;
 mod known;
 
-use crate::pickle::{Graph, Node};
+use self::calls::{JudgedCalls, Use};
+use crate::pickle::{Graph, Node, NodeId};
 
 /// What is known of a class or function that a pickle names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -93,6 +95,14 @@ pub struct GlobalUse {
     pub standing: Standing,
 }
 
+/// What one graph names, and whether a careful reader refuses the file for it.
+pub(crate) struct NamedGlobal {
+    pub(crate) global: GlobalUse,
+    /// Whether the name itself is dangerous, or is used as no sound pickle uses it: not where the
+    /// arguments decide and name nothing of that kind.
+    pub(crate) is_refused: bool,
+}
+
 /// The classes and functions that one graph names, each once, in the order of their first naming.
 /// `entry` is the archive entry that the pickle fills, `start` the byte of it where it begins.
 /// In a TorchScript archive the classes of `__torch__` are those of the program beside the pickle.
@@ -101,38 +111,106 @@ pub(crate) fn in_graph(
     entry: Option<&str>,
     start: u64,
     is_script: bool,
-) -> Vec<GlobalUse> {
+) -> Vec<NamedGlobal> {
+    let calls = JudgedCalls::new(graph);
     let mut seen = std::collections::HashSet::new();
     let mut found = Vec::new();
     for (id, node) in graph.nodes() {
-        let (module, name, standing) = match node {
+        let (module, name, standing, is_refused) = match node {
             Node::Global { module, name } => {
                 if !seen.insert((&**module, &**name)) {
                     continue;
                 }
-                let standing = match Standing::of(module, name) {
-                    Standing::Unknown if is_script && is_of_script(module) => Standing::Known,
-                    standing => standing,
+                let (standing, is_refused) = match calls.of_global(module, name) {
+                    Some(Use::Sound) => (Standing::Known, false),
+                    Some(used) => (Standing::Dangerous, used == Use::Hostile),
+                    None => match Standing::of(module, name) {
+                        Standing::Unknown if is_script && is_of_script(module) => {
+                            (Standing::Known, false)
+                        }
+                        standing => (standing, standing == Standing::Dangerous),
+                    },
                 };
-                (module.to_string(), name.to_string(), standing)
+                (module.to_string(), name.to_string(), standing, is_refused)
             }
             // The registry is Python's own, filled by whatever ran before: nobody can tell.
             Node::Extension(code) => (
                 "copyreg".to_owned(),
                 format!("extension {code}"),
                 Standing::Unknown,
+                false,
             ),
             _ => continue,
         };
-        found.push(GlobalUse {
+        let global = GlobalUse {
             module,
             name,
             offset: graph.offset(id).map(|offset| offset.saturating_add(start)),
             entry: entry.map(str::to_owned),
             standing,
-        });
+        };
+        found.push(NamedGlobal { global, is_refused });
     }
     found
+}
+
+/// Module and name of the first dangerous class or function that the root of a graph leads to: what
+/// a pickle written of the graph would name.
+pub(crate) fn first_dangerous(graph: &Graph) -> Option<(String, String)> {
+    let named = in_graph(graph, None, 0, false);
+    let is_dangerous = |named: &NamedGlobal| named.global.standing == Standing::Dangerous;
+    if !named.iter().any(is_dangerous) {
+        return None;
+    }
+    let reached = graph.reachable(graph.root());
+    let reached = reached.iter().filter_map(|id| graph.global(*id));
+    let reached: std::collections::HashSet<_> = reached.collect();
+    named.into_iter().find_map(|named| {
+        let GlobalUse { module, name, .. } = &named.global;
+        (is_dangerous(&named) && reached.contains(&(module.as_str(), name.as_str())))
+            .then(|| (module.clone(), name.clone()))
+    })
+}
+
+/// The `getattr`s and `functools.partial`s that a graph names and uses in their innocuous forms
+/// alone (see `docs/security.md`), as nodes of the graph.
+pub fn soundly_called(graph: &Graph) -> std::collections::HashSet<NodeId> {
+    let calls = JudgedCalls::new(graph);
+    let is_sound = |id: &NodeId| {
+        let global = graph.global(*id);
+        global.and_then(|(module, name)| calls.of_global(module, name)) == Some(Use::Sound)
+    };
+    graph.ids().filter(is_sound).collect()
+}
+
+/// A sentence about what is dangerous among the names, if anything is.
+pub(crate) fn note(globals: &[GlobalUse]) -> Option<String> {
+    /// Names that are spelled out.
+    const SHOWN: usize = 3;
+    let mut names: Vec<String> = Vec::new();
+    for global in globals {
+        let name = format!(
+            "`{}`",
+            crate::error::shown_path(&global.module, &global.name)
+        );
+        if global.standing == Standing::Dangerous && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let rest = names.len().saturating_sub(SHOWN);
+    names.truncate(SHOWN);
+    if rest > 0 {
+        names.push(format!("{rest} more"));
+    }
+    let last = names.pop()?;
+    let names = match names.as_slice() {
+        [] => last,
+        names => format!("{} and {last}", names.join(", ")),
+    };
+    Some(format!(
+        "the file names {names}, which can run code when Python unpickles the file; nothing was \
+         executed here"
+    ))
 }
 
 /// Whether a class of the module is one that the program of a TorchScript archive defines.

@@ -7,6 +7,7 @@
 //!
 //! | to | use |
 //! |---|---|
+//! | load a state dict in one call | [`load_state_dict`] |
 //! | open any checkpoint and list its tensors | [`CheckpointReader`] |
 //! | open and write a checkpoint of NNx | [`NNCheckpoint`] (feature `nnx`) |
 //! | open and write what `torch.save` writes | [`torch::TorchObject`], [`torch::TorchBuilder`] |
@@ -21,6 +22,8 @@
 //! | feature | default | adds |
 //! |---|---|---|
 //! | `nnx` | yes | [`NNCheckpoint`], and with it the crate `nnx-params` |
+//! | `ndarray` | no | conversions between [`Tensor`] and arrays of the crate `ndarray` |
+//! | `safetensors` | no | [`Tensor`] for the functions of the crate `safetensors` |
 //! | `candle` | no | conversions between [`Tensor`] and candle's tensor, and a `VarBuilder` over any open file |
 //!
 //! ```
@@ -56,6 +59,8 @@ mod error;
 mod globals;
 mod limits;
 mod name_index;
+#[cfg(feature = "ndarray")]
+mod ndarray;
 mod numpy;
 pub mod pickle;
 mod reader;
@@ -66,6 +71,7 @@ mod source;
 mod state_dict;
 mod tensor;
 pub mod torch;
+mod weights_name;
 pub mod zip;
 
 #[cfg(doctest)]
@@ -80,13 +86,19 @@ pub use convert::{
 };
 pub use dtype::Dtype;
 pub use error::{Error, ErrorKind, Result};
-pub use globals::{GlobalUse, Standing};
+pub use globals::{GlobalUse, Standing, soundly_called};
 pub use limits::Limits;
+#[cfg(feature = "ndarray")]
+pub use ndarray::ArrayElement;
 pub use reader::{
-    CheckpointReader, OpenOptions, OtherEntry, TensorEntry, index_or_file, shards_of,
+    CheckpointReader, OpenOptions, OtherEntry, PickledValue, Subtree, TensorEntry, index_or_file,
+    load_state_dict, shards_of,
 };
 pub use save::save_atomic;
 pub use sniff::{Format, SNIFF_BYTES, compression, sniff};
 pub use source::{ByteRange, RangeRead, Source};
 pub use state_dict::{DictKind, StateDict, StateDictMetadata, StateValue};
+#[cfg(feature = "safetensors")]
+pub use tensor::SafeTensorsView;
 pub use tensor::{Chunk, Quantizer, Storage, Tensor, TensorClass, contiguous_strides};
+pub use weights_name::{WeightsName, WeightsPart};

@@ -2,6 +2,9 @@
 //!
 //! This module imports nothing, calls nothing and knows no tensor. A class or function that a
 //! pickle names stays a name; what would be a call stays a node that says which call it would be.
+//!
+//! This module is for tools that look at the format itself: its types follow the format closely, and
+//! change between minor versions where the rest of the crate does not.
 
 mod graph;
 mod opcode;
@@ -18,3 +21,4 @@ pub use opcode::{Opcode, opcodes};
 pub(crate) use read::ends_within;
 pub use read::{Part, read, read_or_part};
 pub use write::write;
+pub(crate) use write::write_with_references;

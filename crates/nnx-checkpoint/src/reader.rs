@@ -11,13 +11,16 @@ mod mistaken;
 mod names;
 mod number;
 mod options;
+mod part;
 mod shards;
+mod subtree;
 mod survey;
 mod table;
+mod value;
 mod view;
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -25,15 +28,16 @@ use indexmap::IndexMap;
 
 pub(crate) use self::alias::is_alias;
 pub use self::entry::{OtherEntry, TensorEntry};
-use self::file::Part;
 use self::folder::Files;
 pub use self::folder::{index_or_file, shards_of};
 pub use self::options::OpenOptions;
+pub use self::subtree::{Subtree, load_state_dict};
+pub use self::value::PickledValue;
 use crate::error::{Error, ErrorKind, Result};
 use crate::globals::GlobalUse;
 use crate::name_index::NameIndex;
 use crate::source::{ByteRange, RangeRead};
-use crate::torch::{TensorInfo, TorchObject};
+use crate::torch::TorchObject;
 use crate::{Format, Tensor};
 
 /// A checkpoint that is open, whatever its format: its tensors by name, and all else that it holds.
@@ -67,7 +71,8 @@ pub struct CheckpointReader {
     notes: Vec<String>,
     /// How many storages all files hold.
     storages: usize,
-    parts: Vec<Part>,
+    /// How many files were opened.
+    files: usize,
 }
 
 impl CheckpointReader {
@@ -88,12 +93,13 @@ impl CheckpointReader {
     /// - [`ErrorKind::NotFound`], [`ErrorKind::Io`] when the path cannot be read.
     /// - [`ErrorKind::Empty`], [`ErrorKind::NotACheckpoint`] when it is something else; the error
     ///   says what, and what to do.
-    /// - [`ErrorKind::ForbiddenGlobal`] when a pickle names what [`Standing::Dangerous`] stands for,
-    ///   unless [`OpenOptions::allow_dangerous_globals`] is set.
+    /// - [`ErrorKind::UnsafeGlobal`] when a pickle names what [`Standing::Dangerous`] stands for,
+    ///   unless [`OpenOptions::allow_dangerous_globals`] is set, or the name is of `getattr` or
+    ///   `functools.partial` and what they are given is not dangerous.
     /// - [`ErrorKind::NameCollision`] when two values would get one name.
     /// - [`ErrorKind::MissingShard`], [`ErrorKind::PathTraversal`] when the index names a file that
     ///   is not there, or not in its folder.
-    /// - [`ErrorKind::Limit`] when one of the [`Limits`](crate::Limits) is reached.
+    /// - [`ErrorKind::LimitExceeded`] when one of the [`Limits`](crate::Limits) is reached.
     /// - [`ErrorKind::Malformed`], [`ErrorKind::Unsupported`] when the file contradicts its format,
     ///   or holds a tensor that is not understood.
     ///
@@ -112,6 +118,22 @@ impl CheckpointReader {
             return Ok(reader);
         }
         Self::open_file(path, options)
+    }
+
+    /// The file that is opened for a path: of a folder, its weights, their index, or the first of
+    /// their shards.
+    ///
+    /// # Errors
+    /// When a folder has no weights.
+    pub(crate) fn file_of(path: &Path) -> Result<PathBuf> {
+        if !path.is_dir() {
+            return Ok(path.to_path_buf());
+        }
+        let weights = folder::weights(path).map_err(|error| error.in_path(path))?;
+        Ok(match weights.files {
+            Files::One(file) => file,
+            Files::Shards(shards) => shards.into_iter().next().unwrap_or_default(),
+        })
     }
 
     fn open_file(path: &Path, options: &OpenOptions) -> Result<Self> {
@@ -157,7 +179,7 @@ impl CheckpointReader {
             object: None,
             notes: Vec::new(),
             storages: 0,
-            parts: Vec::new(),
+            files: 0,
         }
     }
 
@@ -216,15 +238,6 @@ impl CheckpointReader {
         self.names = names;
     }
 
-    /// What the pickle says of a tensor of a PyTorch file; none for a number or an array that is listed
-    /// as one.
-    pub(crate) fn info(&self, entry: &TensorEntry) -> Option<&TensorInfo> {
-        match self.parts.get(entry.part)? {
-            Part::Torch(file) => file.infos.get(entry.info()?)?.as_ref(),
-            Part::SafeTensors(_) => None,
-        }
-    }
-
     /// The tensor of that name, whose bytes were read and compared with their checksum.
     ///
     /// # Errors
@@ -246,29 +259,19 @@ impl CheckpointReader {
     /// As for [`tensor`](Self::tensor), but for what the storage's bytes would tell.
     pub fn unread_tensor(&self, name: &str) -> Result<Tensor> {
         let missing = || Error::new(ErrorKind::NoSuchTensor).in_tensor(name);
-        let entry = self.entry(name).ok_or_else(missing)?;
-        match self.parts.get(entry.part).ok_or_else(missing)? {
-            Part::Torch(file) => match (self.info(entry), entry.node()) {
-                (Some(info), Some(node)) => file.object.tensor_of(info, node),
-                (None, Some(node)) => {
-                    let graph = file.object.graph();
-                    number::tensor(graph.node(node))
-                        .or_else(|| file.arrays.tensor(graph, node))
-                        .ok_or_else(missing)?
-                }
-                (_, None) => return Err(missing()),
-            }
-            .map_err(|error| error.in_tensor(name)),
-            Part::SafeTensors(file) => {
-                let stored = file.get(entry.name_in_file());
-                stored.cloned().ok_or_else(missing)
-            }
-        }
+        self.entry(name).ok_or_else(missing)?.unread_tensor()
     }
 
     /// Every leaf that is no tensor, in the order of the file. A path covers all that is below it.
     pub fn others(&self) -> &[OtherEntry] {
         &self.others
+    }
+
+    /// A value of [`others`](Self::others) with its type, as far as it is plain: numbers, texts, and
+    /// containers and objects of them. None for anything else, and for the values of a sharded
+    /// checkpoint.
+    pub fn value(&self, entry: &OtherEntry) -> Option<PickledValue> {
+        value::value(self.object.as_ref()?, entry.node()?)
     }
 
     /// The classes and functions that the file's pickles name, each once for each pickle, in the

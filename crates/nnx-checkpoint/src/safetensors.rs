@@ -4,6 +4,9 @@
 //! leaves out: it keeps the order of the metadata, refuses a key that stands there twice, names the
 //! tensor and the offset in its errors, and gives the same bytes at every write.
 //!
+//! This module is for tools that look at the format itself: its types follow the format closely, and
+//! change between minor versions where the rest of the crate does not.
+//!
 //! ```
 //! use bytes::Bytes;
 //! use indexmap::IndexMap;

@@ -14,6 +14,8 @@ mod bounds;
 mod gather;
 mod lazy_bits;
 mod quantizer;
+#[cfg(feature = "safetensors")]
+mod safetensors_view;
 mod storage;
 
 #[cfg(test)]
@@ -21,6 +23,8 @@ mod tests;
 
 pub use bounds::contiguous_strides;
 pub use quantizer::Quantizer;
+#[cfg(feature = "safetensors")]
+pub use safetensors_view::SafeTensorsView;
 pub(crate) use storage::{ByteOrder, DerivedTensor, Record, RecordContent};
 pub use storage::{Chunk, Storage};
 

@@ -3,11 +3,15 @@
 //! Reads the zip container of PyTorch 1.6 and later and the legacy stream before it; writes the
 //! zip container. The layout of both is that of `torch.serialization`, whose `_save`, `_load`,
 //! `_legacy_save` and `_legacy_load` define them.
+//!
+//! This module is for tools that look at the format itself: its types follow the format closely, and
+//! change between minor versions where the rest of the crate does not.
 
 mod bare;
 mod builder;
 mod legacy;
 mod nested;
+mod numbered;
 mod object;
 mod opening;
 mod place;
@@ -24,6 +28,7 @@ mod zip;
 mod tests;
 
 pub use builder::TorchBuilder;
+pub(crate) use numbered::NumberedPickle;
 pub use object::{PickledObject, StorageInfo, TorchObject};
 pub(crate) use opening::Opening;
 pub use rebuild::{Layout, QuantizerInfo, SparseKind, TensorInfo};

@@ -4,6 +4,9 @@
 //! The structure is that of PKWARE's APPNOTE 6.3; what PyTorch's writer does within it was taken
 //! from its files.
 //!
+//! This module is for tools that look at the format itself: its types follow the format closely, and
+//! change between minor versions where the rest of the crate does not.
+//!
 //! ```
 //! use bytes::Bytes;
 //! use nnx_checkpoint::Limits;

@@ -1,4 +1,4 @@
-//! What can be typed behind `nnx`.
+//! The arguments of `nnx`.
 
 pub(crate) mod hub;
 pub(crate) mod networks;
@@ -16,15 +16,16 @@ use crate::outcome::Outcome;
 
 const EXAMPLES: &str = "\
 Examples:
-  nnx inspect model.pt                  what a checkpoint holds
-  nnx scan ~/downloads                  is it safe to unpickle these files?
-  nnx diff model.pt model.safetensors   do two checkpoints hold the same tensors?
-  nnx convert model.pt model.safetensors
-  nnx predict model.pt inputs.npy       what does a model of NNx say?
-  nnx generate hub-folder 'Once upon'
-  nnx push best.pt owner/model
+  nnx inspect model.pt                     show what a checkpoint holds
+  nnx scan ~/downloads                     check whether files are safe to unpickle
+  nnx diff model.pt model.safetensors      check whether two checkpoints hold the same tensors
+  nnx convert model.pt model.safetensors   write a checkpoint in another format
+  nnx predict model.pt inputs.npy          run a model of NNx on inputs
+  nnx generate hub-folder 'Once upon'      continue a text
+  nnx push best.pt owner/model             publish a model on the Hub
 
-Wherever a checkpoint is read, `hf://owner/name[@revision][/file]` names one on the Hub.";
+Wherever a command reads a checkpoint, it also takes `hf://owner/name[@revision][/file]`, a path on \
+the Hub.";
 
 const INSPECT_EXAMPLES: &str = "\
 Examples:
@@ -41,8 +42,8 @@ Examples:
   nnx scan downloads --json
   nnx scan model.pt && python load.py
 
-Exit status: 0 when every file is clean, 1 when one is flagged, 2 when one could not be judged; the \
-highest counts.";
+Exit status: 0 when every file is clean, 1 when a file is flagged, 2 when a file could not be judged; \
+the highest one applies.";
 
 const DIFF_EXAMPLES: &str = "\
 Examples:
@@ -59,8 +60,8 @@ Examples:
   nnx convert model.safetensors sharded/ --max-shard-size 5GB
   nnx convert downloads --out converted
 
-Exit status: 0, 2 when something could not be converted, 130 when it was interrupted; the target is
-then as it was.";
+Exit status: 0, 2 when something could not be converted, 130 when the command was interrupted. In
+the last two cases the target is unchanged.";
 
 const COMPLETIONS_EXAMPLES: &str = "\
 Examples:
@@ -73,7 +74,7 @@ Examples:
   nnx man | man -l -
   nnx man inspect > nnx-inspect.1";
 
-/// Shows, scans, compares and converts model checkpoints, and runs the models of NNx
+/// Show, scan, compare and convert model checkpoints, and run the models of NNx
 ///
 /// Nothing in a file is ever executed: a pickle is read as data.
 #[derive(Debug, Parser)]
@@ -87,45 +88,45 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Show what a checkpoint holds
     ///
-    /// Lists format, tensors, other values, metadata, and the classes that its pickles name.
-    /// PATH may be a file or a folder with a model's weights.
+    /// Lists the format, the tensors, the other values, the metadata, and the classes that pickles
+    /// name. PATH is a file, or a folder with the weights of a model.
     #[command(after_help = INSPECT_EXAMPLES)]
     Inspect(Inspect),
-    /// Tell whether files are safe to unpickle
+    /// Check whether files are safe to unpickle
     ///
     /// Gives each file a verdict: `clean`, `unknown` (it names classes that are not on the list of
-    /// known ones) or `dangerous` (it names what runs code).
-    /// Folders and archives are searched; contents decide, not names.
+    /// known ones) or `dangerous` (it names something that runs code).
+    /// Folders and archives are searched. File names do not matter, only contents.
     #[command(after_help = SCAN_EXAMPLES)]
     Scan(Scan),
     /// Compare the tensors of two checkpoints
     ///
-    /// Compares names, shapes, dtypes and bytes, and tells the largest difference of floats.
-    /// The formats may differ; values that are no tensors are not compared.
+    /// Compares names, shapes, dtypes and bytes, and reports the largest difference between floats.
+    /// The formats of the two may differ. Values that are not tensors are not compared.
     #[command(after_help = DIFF_EXAMPLES)]
     Diff(Diff),
     /// Convert a checkpoint into another format
     ///
-    /// Writes a safetensors file or what `torch.save` writes. SOURCE may be a file of any format, a
-    /// folder with a model's weights, or with `--out` a folder of many checkpoints.
-    /// What the target has no place for is an error that lists it.
+    /// Writes a safetensors file, or a PyTorch file as `torch.save` does. SOURCE is a file of any
+    /// format, a folder with the weights of a model, or with `--out` a folder of many checkpoints.
+    /// Values that the target cannot hold are an error, which lists them.
     #[command(after_help = CONVERT_EXAMPLES)]
     Convert(Convert),
     /// Run a model on inputs
     ///
-    /// INPUT is a NumPy array of the numbers that the model takes, or of token ids, a CSV file of
-    /// such rows, or a safetensors file, in which a graph is `x` and `edge_index`.
+    /// INPUT is a NumPy array of numbers or token ids, a CSV file with one sample in each line, or a
+    /// safetensors file. A graph is the arrays `x` and `edge_index`.
     #[command(after_help = networks::PREDICT_EXAMPLES)]
     Predict(networks::Predict),
-    /// Tell how well a model does
+    /// Measure a model on samples with known targets
     ///
-    /// Gives loss, error, accuracy, precision, recall and F1 over all samples, or the record of the
+    /// Reports loss, error, accuracy, precision, recall and F1 over all samples, or the metrics of the
     /// model's task.
     #[command(after_help = networks::EVALUATE_EXAMPLES)]
     Evaluate(networks::Evaluate),
-    /// Let a language model go on from a prompt
+    /// Continue a text with a language model
     ///
-    /// Prints the prompt and each token as it comes.
+    /// Prints the prompt, then each token as soon as it is computed.
     #[command(after_help = networks::GENERATE_EXAMPLES)]
     Generate(networks::Generate),
     /// Show the layers of a model
@@ -135,25 +136,24 @@ pub(crate) enum Command {
     Summary(networks::Summary),
     /// Publish a folder or a model on the Hub
     ///
-    /// One commit has all files; those that the repository has already are not sent again.
-    /// A checkpoint of NNx becomes the folder that `save_pretrained` writes.
+    /// All files are in one commit. Files that the repository already has are not sent again.
+    /// A checkpoint of NNx is published as the folder that `save_pretrained` writes.
     #[command(after_help = hub::PUSH_EXAMPLES)]
     Push(hub::Push),
-    /// Fetch a repository of the Hub
+    /// Download a repository of the Hub
     ///
-    /// Prints the folder that has its files at one commit, each checked for size and hash. It lies
-    /// in the cache of the `hf` tools, unless `--to` says where copies go.
+    /// Prints the folder with the files of one commit. Size and hash of each file are checked. The
+    /// folder is in the cache of the `hf` tools, or with `--to` the one given there.
     #[command(after_help = hub::PULL_EXAMPLES)]
     Pull(hub::Pull),
-    /// Print the model card that publishing would write
+    /// Print the model card that `nnx push` would publish
     #[command(after_help = hub::CARD_EXAMPLES)]
     Card(hub::Card),
-    /// Tell whose token is used
+    /// Show the user that the token belongs to
     Whoami(hub::Whoami),
-    /// Look into the runs of a training
+    /// List, show, draw, compare and check training runs
     ///
-    /// Lists, shows, draws, compares and checks the runs in the folder `runs`, whether Python or Rust
-    /// trained them.
+    /// Reads the runs in the folder `runs`, whether Python or Rust wrote them.
     Runs(runs::Runs),
     /// Print a shell's completion script
     #[command(after_help = COMPLETIONS_EXAMPLES)]
@@ -164,7 +164,7 @@ pub(crate) enum Command {
     /// Print a manual page
     #[command(after_help = MAN_EXAMPLES)]
     Man {
-        /// The command whose page to print, instead of that of `nnx`
+        /// The command whose page is printed [default: `nnx` itself]
         command: Option<String>,
     },
 }
@@ -179,7 +179,7 @@ pub(crate) struct Inspect {
     /// Add each tensor's SHA-256, over its contiguous little-endian bytes
     #[arg(long)]
     pub(crate) hash: bool,
-    /// Only the tensors and values whose names begin so
+    /// Show only the tensors and values whose names begin with this text
     #[arg(long, value_name = "PREFIX")]
     pub(crate) select: Option<String>,
     /// Show the names as a tree, with the size of each branch
@@ -201,12 +201,12 @@ pub(crate) struct Scan {
 pub(crate) struct Diff {
     /// A checkpoint: a file or a folder
     pub(crate) a: PathBuf,
-    /// The other one
+    /// The other checkpoint
     pub(crate) b: PathBuf,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
-    /// Let floats differ by as much, in absolute terms [default: every bit counts]
+    /// The largest absolute difference at which floats are equal [default: every bit counts]
     #[arg(long, value_name = "X", value_parser = tolerance)]
     pub(crate) tolerance: Option<f64>,
 }
@@ -215,52 +215,55 @@ pub(crate) struct Diff {
 pub(crate) struct Convert {
     /// The checkpoint: a file or a folder
     pub(crate) source: PathBuf,
-    /// The file to write, or the folder for a file of the standard name
+    /// The file to write, or a folder, in which the file gets its standard name
     #[arg(required_unless_present = "out")]
     pub(crate) target: Option<PathBuf>,
     /// Convert every checkpoint below SOURCE into this folder
     #[arg(long, value_name = "DIR", conflicts_with = "target")]
     pub(crate) out: Option<PathBuf>,
-    /// What to write [default: what the target's extension says]
+    /// The format to write [default: by the target's extension]
     #[arg(long, value_name = "FORMAT", value_parser = format)]
     pub(crate) to: Option<TargetFormat>,
-    /// Take only what lies under this name; names stay whole
+    /// Convert only the values at or below this name; names are not shortened
     #[arg(long, value_name = "PATH")]
     pub(crate) select: Option<String>,
-    /// Remove this text from the front of the names
+    /// Remove this text from the beginning of names
     #[arg(long, value_name = "TEXT")]
     pub(crate) strip_prefix: Option<String>,
-    /// Give a name, or all names below it, another one; may be repeated
+    /// Rename a value, or all values below a name; may be repeated
     #[arg(long, value_name = "FROM=TO", value_parser = pair)]
     pub(crate) rename: Vec<(String, String)>,
     /// Cast floating-point tensors, as PyTorch's `tensor.to(dtype)` does
-    #[arg(long, value_name = "DTYPE", value_parser = crate::convert::dtype)]
+    #[arg(long, value_name = "DTYPE", value_parser = dtype)]
     pub(crate) dtype: Option<Dtype>,
-    /// Write several files with an index, each with as many bytes at most: `5GB`, `200MB`
+    /// Write several files with an index, each of at most this size: `5GB`, `200MB`
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) max_shard_size: Option<u64>,
     /// Add a text to the metadata of a safetensors file; may be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
     pub(crate) metadata: Vec<(String, String)>,
-    /// Leave values out that the target has no place for
+    /// Leave out values that the target cannot hold
     #[arg(long)]
     pub(crate) drop_non_tensors: bool,
-    /// Write a target without tensors, or with empty ones alone
+    /// Write a PyTorch file that names code which Python runs on loading, as its source does
+    #[arg(long)]
+    pub(crate) allow_dangerous_globals: bool,
+    /// Write a target that has no tensors, or only empty ones
     #[arg(long)]
     pub(crate) allow_empty: bool,
-    /// Write tied tensors to a safetensors file once, their other names to its metadata
+    /// Store tied tensors in a safetensors file once, and their other names in its metadata
     #[arg(long)]
     pub(crate) alias: bool,
-    /// Write tensors to a PyTorch file without the rest of the storage that they view
+    /// Write to a PyTorch file only the part of each storage that its tensor uses
     #[arg(long)]
     pub(crate) compact: bool,
-    /// Replace a file that is there
+    /// Replace the target if it exists
     #[arg(long)]
     pub(crate) overwrite: bool,
-    /// Do not compare with checksums, and do not read again what was written
+    /// Do not compare checksums, and do not read the result back
     #[arg(long)]
     pub(crate) no_verify: bool,
-    /// Say what would be done and write nothing
+    /// Report what would be done, and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Print one JSON object
@@ -270,6 +273,20 @@ pub(crate) struct Convert {
 
 fn format(text: &str) -> Result<TargetFormat, String> {
     TargetFormat::from_name(text).ok_or_else(|| "expected `safetensors` or `torch`".to_owned())
+}
+
+/// A dtype by PyTorch's name or by that of safetensors.
+fn dtype(name: &str) -> Result<Dtype, String> {
+    Dtype::from_name(name)
+        .or_else(|| Dtype::from_safetensors_name(name))
+        .filter(|dtype| dtype.is_floating_point())
+        .ok_or_else(|| {
+            let known: Vec<&str> = Dtype::all()
+                .filter(|dtype| dtype.is_floating_point())
+                .map(Dtype::name)
+                .collect();
+            format!("expected one of {}", known.join(", "))
+        })
 }
 
 fn size(text: &str) -> Result<u64, String> {
@@ -290,7 +307,7 @@ fn tolerance(text: &str) -> Result<f64, String> {
     }
 }
 
-/// What comes of arguments that clap does not take: a page that was asked for, or an error.
+/// The outcome of arguments that clap does not accept: a help page, or an error.
 pub(crate) fn refused(error: &clap::Error) -> Outcome {
     use clap::error::ErrorKind::{
         DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion,
@@ -315,7 +332,7 @@ fn page(error: &clap::Error) -> String {
     }
 }
 
-/// What clap says first; behind it come lists and the usage, which `--help` has as well.
+/// The first paragraph of clap's message. The lists and the usage after it are also in `--help`.
 fn first_line(error: &clap::Error) -> String {
     let text = error.render().to_string();
     let line = text.split("\n\n").next().unwrap_or_default();

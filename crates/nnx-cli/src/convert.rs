@@ -7,11 +7,11 @@ mod report;
 
 use std::path::Path;
 
-use nnx::checkpoint::{ConvertOptions, Dtype, Error, ErrorKind, SharedTensors};
+use nnx::checkpoint::{ConvertOptions, Error, ErrorKind, SharedTensors};
 
 use self::interrupt::Interrupt;
 use crate::arguments::Convert;
-use crate::failure::Failure;
+use crate::failure::{Failure, TARGET_EXISTS};
 use crate::outcome::Outcome;
 
 pub(crate) fn run(arguments: &Convert) -> Outcome {
@@ -39,6 +39,7 @@ pub(crate) fn run(arguments: &Convert) -> Outcome {
 fn options(arguments: &Convert) -> ConvertOptions {
     let mut options = ConvertOptions::default()
         .drop_non_tensors(arguments.drop_non_tensors)
+        .allow_dangerous_globals(arguments.allow_dangerous_globals)
         .allow_empty(arguments.allow_empty)
         .compact(arguments.compact)
         .overwrite(arguments.overwrite)
@@ -62,17 +63,13 @@ fn options(arguments: &Convert) -> ConvertOptions {
 /// An error with the options of the command that would settle it.
 fn failure(error: Error, source: &Path) -> Failure {
     let advice = match error.kind() {
-        ErrorKind::TargetExists => Some(
-            "there is a file already; say `--overwrite` to replace it, or choose another name"
-                .to_owned(),
-        ),
+        ErrorKind::TargetExists => Some(TARGET_EXISTS.to_owned()),
         ErrorKind::NoTensors { .. } => Some(format!(
             "{}; say `--allow-empty` to write it all the same",
             error.kind()
         )),
         ErrorKind::NotHeld { paths, .. } => {
-            let what = error.kind().to_string();
-            let what = what.split("; ").next().unwrap_or_default();
+            let what = error.kind();
             let select = match paths.as_slice() {
                 [] => String::new(),
                 [path] => format!("`--select {path}` to take the tensors below it alone, or "),
@@ -91,6 +88,10 @@ fn failure(error: Error, source: &Path) -> Failure {
                 "{what}; say {select}`--drop-non-tensors` to leave the rest out"
             ))
         }
+        ErrorKind::DangerousTarget { .. } => Some(format!(
+            "{}; convert to one, or say `--allow-dangerous-globals` to carry the name on",
+            error.kind()
+        )),
         _ => None,
     };
     let failure = match advice {
@@ -98,18 +99,4 @@ fn failure(error: Error, source: &Path) -> Failure {
         None => Failure::from(error),
     };
     failure.in_path(source)
-}
-
-/// A dtype by PyTorch's name or by that of safetensors.
-pub(crate) fn dtype(name: &str) -> Result<Dtype, String> {
-    Dtype::from_name(name)
-        .or_else(|| Dtype::from_safetensors_name(name))
-        .filter(|dtype| dtype.is_floating_point())
-        .ok_or_else(|| {
-            let known: Vec<&str> = Dtype::all()
-                .filter(|dtype| dtype.is_floating_point())
-                .map(Dtype::name)
-                .collect();
-            format!("expected one of {}", known.join(", "))
-        })
 }

@@ -24,9 +24,9 @@ pub(crate) fn run(arguments: &Diff) -> Outcome {
         text::render(&differences, &Page::of_stdout())
     };
     let status = if differences.same {
-        outcome::FINE
+        outcome::EXIT_OK
     } else {
-        outcome::FOUND
+        outcome::EXIT_FINDINGS
     };
     Outcome::new(output, status)
 }

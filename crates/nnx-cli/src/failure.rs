@@ -6,6 +6,10 @@ use std::path::Path;
 use nnx::checkpoint::Error;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
+/// What a command says that would replace a file and was not told to.
+pub(crate) const TARGET_EXISTS: &str =
+    "there is a file already; say `--overwrite` to replace it, or choose another name";
+
 /// An error as a person or a script is told of it; one word wide, so that results stay small.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Failure(Box<Inner>);
@@ -37,6 +41,30 @@ impl Failure {
     /// Arguments that were not understood.
     pub(crate) fn usage(what: &str) -> Self {
         Self::new("usage", format!("{what}; `nnx --help` tells more"))
+    }
+
+    /// Refuses a target that is there already, unless it may be replaced.
+    ///
+    /// # Errors
+    /// When something is at that path.
+    #[cfg(any(feature = "net", feature = "run"))]
+    pub(crate) fn if_exists(target: &Path, overwrite: bool) -> Result<(), Self> {
+        if overwrite || target.symlink_metadata().is_err() {
+            return Ok(());
+        }
+        Err(Self::new("target_exists", TARGET_EXISTS).in_path(target))
+    }
+
+    /// A command or a path that this build has no code for.
+    #[cfg(not(all(feature = "net", feature = "run", feature = "hub")))]
+    pub(crate) fn missing_feature(what: &str, needs: &str, feature: &str) -> Self {
+        Self::new(
+            "unsupported",
+            format!(
+                "{what} needs {needs}: install the command with its default features, or with the \
+                 feature `{feature}`"
+            ),
+        )
     }
 
     /// The same place and kind with another message.

@@ -7,6 +7,7 @@ mod nn_checkpoint;
 mod tensors;
 mod text;
 mod tree;
+mod values;
 
 use serde::Serialize;
 

@@ -21,6 +21,49 @@ pub(crate) fn object<T: Serialize>(value: &T) -> String {
     String::from_utf8(out).unwrap_or_default()
 }
 
+/// A float, or the text for one that is no number.
+pub(crate) fn float<S: serde::Serializer>(float: f64, serializer: S) -> Result<S::Ok, S::Error> {
+    match float {
+        f64::INFINITY => serializer.serialize_str("Infinity"),
+        f64::NEG_INFINITY => serializer.serialize_str("-Infinity"),
+        float if float.is_nan() => serializer.serialize_str("NaN"),
+        float => serializer.serialize_f64(float),
+    }
+}
+
+/// A float for JSON, or null.
+#[cfg(feature = "run")]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct JsonFloat(pub(crate) Option<f64>);
+
+#[cfg(feature = "run")]
+impl Serialize for JsonFloat {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Some(value) => float(value, serializer),
+            None => serializer.serialize_none(),
+        }
+    }
+}
+
+/// A number that counts, for JSON: without a point where it is whole.
+#[cfg(feature = "run")]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct JsonCount(pub(crate) f64);
+
+#[cfg(feature = "run")]
+impl Serialize for JsonCount {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        /// From here on floats skip integers.
+        const EXACT: f64 = 9_007_199_254_740_992.0;
+        if self.0.fract() == 0.0 && self.0.abs() < EXACT {
+            serializer.serialize_i64(self.0 as i64)
+        } else {
+            float(self.0, serializer)
+        }
+    }
+}
+
 /// Escapes, beyond what JSON must, all that a terminal would obey: its reader gets the same text.
 #[derive(Default)]
 struct Lines {

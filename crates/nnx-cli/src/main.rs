@@ -5,11 +5,12 @@
 //! they print.
 
 mod arguments;
+mod commands;
 mod convert;
 mod diff;
 mod escape;
 mod failure;
-mod flat;
+mod flatten;
 mod hub;
 mod inspect;
 mod json;

@@ -24,33 +24,12 @@ mod predict;
 mod summary;
 
 use crate::arguments::networks::{Evaluate, Generate, Predict, Summary};
-use crate::outcome::Outcome;
+use crate::commands::commands;
 
-macro_rules! command {
-    ($name:ident, $arguments:ty, $page:literal) => {
-        #[doc = $page]
-        #[cfg(feature = "net")]
-        pub(crate) fn $name(arguments: &$arguments) -> Outcome {
-            $name::run(arguments)
-                .unwrap_or_else(|failure| Outcome::failure(&failure, arguments.json))
-        }
-
-        #[doc = $page]
-        #[cfg(not(feature = "net"))]
-        pub(crate) fn $name(arguments: &$arguments) -> Outcome {
-            let what = concat!(
-                "`nnx ",
-                stringify!($name),
-                "` needs networks: install the command with its default features, or with the \
-                 feature `net`"
-            );
-            let failure = crate::failure::Failure::new("unsupported", what);
-            Outcome::failure(&failure, arguments.json)
-        }
-    };
+commands! {
+    "net", "networks":
+    predict(Predict),
+    evaluate(Evaluate),
+    generate(Generate),
+    summary(Summary),
 }
-
-command!(predict, Predict, "`nnx predict`");
-command!(evaluate, Evaluate, "`nnx evaluate`");
-command!(generate, Generate, "`nnx generate`");
-command!(summary, Summary, "`nnx summary`");

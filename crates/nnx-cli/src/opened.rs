@@ -2,14 +2,9 @@
 
 use std::path::Path;
 
-use nnx::checkpoint::{CheckpointReader, Tensor, TensorEntry};
+use nnx::checkpoint::{CheckpointReader, OpenOptions, Tensor, TensorEntry};
 
 use crate::failure::Failure;
-
-/// The field of a pickled NNx checkpoint that holds its weights.
-const NET_STATE: &str = "net_state.";
-/// The class of such a checkpoint.
-const NN_CHECKPOINT: (&str, &str) = ("nnx.nn.params.nn_checkpoint", "NNCheckpoint");
 
 /// An open checkpoint. The tensors of an NNx checkpoint have the names of its state dict here,
 /// whether it is a pickle, where they lie in a field of an object, or a safetensors file.
@@ -17,22 +12,16 @@ const NN_CHECKPOINT: (&str, &str) = ("nnx.nn.params.nn_checkpoint", "NNCheckpoin
 pub(crate) struct Opened {
     reader: CheckpointReader,
     /// What every name begins with and is not shown.
-    root: &'static str,
+    root: String,
 }
 
 impl Opened {
     pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
-        let reader = CheckpointReader::open(crate::hub::local(path)?)?;
-        let names_class = reader
-            .globals()
-            .iter()
-            .any(|global| (global.module.as_str(), global.name.as_str()) == NN_CHECKPOINT);
-        let mut tensors = reader.tensors().iter();
-        let is_nnx = names_class && tensors.all(|tensor| tensor.name().starts_with(NET_STATE));
-        Ok(Self {
-            root: if is_nnx { NET_STATE } else { "" },
-            reader,
-        })
+        // Showing and comparing execute nothing, so no name is a reason to refuse a file.
+        let options = OpenOptions::default().allow_dangerous_globals(true);
+        let reader = CheckpointReader::open_with(crate::hub::local(path)?, &options)?;
+        let root = reader.default_root().prefix().to_owned();
+        Ok(Self { reader, root })
     }
 
     pub(crate) fn reader(&self) -> &CheckpointReader {
@@ -41,7 +30,7 @@ impl Opened {
 
     /// A name as it is shown.
     pub(crate) fn shown<'a>(&self, name: &'a str) -> &'a str {
-        name.strip_prefix(self.root).unwrap_or(name)
+        name.strip_prefix(self.root.as_str()).unwrap_or(name)
     }
 
     /// The tensors in the order of the file, with their names as they are shown.

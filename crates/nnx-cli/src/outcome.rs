@@ -9,12 +9,13 @@ use crate::escape::escaped;
 use crate::failure::Failure;
 use crate::json;
 
-/// The exit status when all is well.
-pub(crate) const FINE: u8 = 0;
-/// The exit status of a scan that flagged a file, or a comparison that found a difference.
-pub(crate) const FOUND: u8 = 1;
+/// The exit status when the command did what it was asked for.
+pub(crate) const EXIT_OK: u8 = 0;
+/// The exit status of a scan that flagged a file, a comparison that found a difference, or a check that
+/// found something wrong.
+pub(crate) const EXIT_FINDINGS: u8 = 1;
 /// The exit status when something could not be done.
-pub(crate) const FAILED: u8 = 2;
+pub(crate) const EXIT_ERROR: u8 = 2;
 
 /// What a command prints, and its exit status.
 #[derive(Debug)]
@@ -28,7 +29,7 @@ pub(crate) struct Outcome {
 impl Outcome {
     /// Text for standard output.
     pub(crate) fn success(text: String) -> Self {
-        Self::new(text, FINE)
+        Self::new(text, EXIT_OK)
     }
 
     /// Text for standard output, with a status of its own.
@@ -45,7 +46,7 @@ impl Outcome {
         Self {
             stdout: String::new(),
             stderr: page,
-            status: FAILED,
+            status: EXIT_ERROR,
         }
     }
 
@@ -60,7 +61,7 @@ impl Outcome {
         } else {
             String::new()
         };
-        Self::new(stdout, FAILED).with_error(&failure.message())
+        Self::new(stdout, EXIT_ERROR).with_error(&failure.message())
     }
 
     /// The same with another status.
@@ -77,6 +78,15 @@ impl Outcome {
         self
     }
 
+    /// Adds a line for standard error for each note.
+    #[cfg(feature = "net")]
+    pub(crate) fn with_notes(self, notes: &[String]) -> Self {
+        let notes = notes.iter();
+        notes.fold(self, |outcome, note| {
+            outcome.with_error(&format!("note: {note}"))
+        })
+    }
+
     /// Prints what there is to print. A reader that has gone away is no error: `nnx … | head -1`
     /// must stay quiet, and the status is still what was found.
     pub(crate) fn deliver(self) -> ExitCode {
@@ -89,7 +99,7 @@ impl Outcome {
                 let line = format!("nnx: cannot write the output: {error}\n");
                 // Where standard error is gone as well, the status is all that is left to tell.
                 let _ = io::stderr().write_all(line.as_bytes());
-                FAILED
+                EXIT_ERROR
             }
             _ => self.status,
         };

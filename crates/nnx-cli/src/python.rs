@@ -3,6 +3,8 @@
 use nnx::params::{State, Value};
 use serde::{Serialize, Serializer};
 
+use crate::json::float;
+
 /// A state as a JSON object: keys in their order, integers without and floats with a dot or an
 /// exponent, tuples as arrays.
 ///
@@ -39,16 +41,6 @@ impl Serialize for JsonValue<'_> {
             }
             Value::Map(map) => state(map, serializer),
         }
-    }
-}
-
-/// A float, or the text for one that is no number.
-pub(crate) fn float<S: Serializer>(float: f64, serializer: S) -> Result<S::Ok, S::Error> {
-    match float {
-        f64::INFINITY => serializer.serialize_str("Infinity"),
-        f64::NEG_INFINITY => serializer.serialize_str("-Infinity"),
-        float if float.is_nan() => serializer.serialize_str("NaN"),
-        float => serializer.serialize_f64(float),
     }
 }
 

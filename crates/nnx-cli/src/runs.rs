@@ -7,9 +7,7 @@ mod chart;
 #[cfg(feature = "run")]
 mod compare;
 #[cfg(feature = "run")]
-mod found;
-#[cfg(feature = "run")]
-mod further;
+mod extra_metrics;
 #[cfg(feature = "run")]
 mod list;
 #[cfg(feature = "run")]
@@ -18,6 +16,8 @@ mod metrics;
 mod monitor;
 #[cfg(feature = "run")]
 mod plot;
+#[cfg(feature = "run")]
+mod resolve_run;
 #[cfg(feature = "run")]
 mod show;
 #[cfg(feature = "run")]
@@ -32,26 +32,26 @@ use crate::failure::Failure;
 use crate::outcome::Outcome;
 
 pub(crate) fn run(command: &RunsCommand) -> Outcome {
-    outcome(command).unwrap_or_else(|failure| Outcome::failure(&failure, command.place().json))
+    outcome(command).unwrap_or_else(|failure| Outcome::failure(&failure, command.runs_dir().json))
 }
 
 #[cfg(feature = "run")]
 fn outcome(command: &RunsCommand) -> Result<Outcome, Failure> {
     match command {
-        RunsCommand::List(arguments) => list::run(&arguments.place),
+        RunsCommand::List(arguments) => list::run(&arguments.runs_dir),
         RunsCommand::Show(arguments) => show::run(arguments),
         RunsCommand::Plot(arguments) => plot::run(arguments),
         RunsCommand::Compare(arguments) => compare::run(arguments),
         RunsCommand::Verify(arguments) => verify::run(arguments),
-        RunsCommand::Best(arguments) => best::run(&arguments.place),
+        RunsCommand::Best(arguments) => best::run(&arguments.runs_dir),
     }
 }
 
 #[cfg(not(feature = "run"))]
 fn outcome(_command: &RunsCommand) -> Result<Outcome, Failure> {
-    Err(Failure::new(
-        "unsupported",
-        "`nnx runs` needs the runs on disk: install the command with its default features, or with \
-         the feature `run`",
+    Err(Failure::missing_feature(
+        "`nnx runs`",
+        "the runs on disk",
+        "run",
     ))
 }

@@ -3,14 +3,16 @@
 //! ```text
 //! models--owner--name/
 //!   blobs/<hash>                 the files, named by what the repository states of them
-//!   snapshots/<commit>/<file>    links to them
+//!   snapshots/<commit>/<file>    links to them, or the files where there are no links
 //!   refs/<branch or tag>         the commit that it stood for
 //!   trees/<commit>.json          what the repository has at a commit
 //! .locks/models--owner--name/<hash>.lock
 //! ```
 
 mod listing;
+mod lock;
 mod partial;
+mod pointer;
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -19,7 +21,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 use crate::digest::{self, Digest, is_hex};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::repo_id::RepoId;
 
 /// The part of the cache that belongs to one repository.
@@ -27,14 +29,17 @@ use crate::repo_id::RepoId;
 pub(crate) struct RepoCache {
     root: PathBuf,
     locks: PathBuf,
+    /// Whether symbolic links are made where the file system takes them.
+    symlinks: bool,
 }
 
 impl RepoCache {
-    pub(crate) fn new(cache: &Path, repo: &RepoId) -> Self {
+    pub(crate) fn new(cache: &Path, repo: &RepoId, symlinks: bool) -> Self {
         let name = format!("models--{}", repo.as_str().replace('/', "--"));
         Self {
             locks: cache.join(".locks").join(&name),
             root: cache.join(name),
+            symlinks,
         }
     }
 
@@ -59,16 +64,27 @@ impl RepoCache {
         Some(text.trim().to_owned()).filter(|commit| is_hex(commit, 40))
     }
 
-    /// Notes which commit a revision stands for.
+    /// Notes which commit a revision stands for, and says whether it could: a note of the revision
+    /// `dev` is a file, where one of `dev/1` wants a folder, and a cache that others fill may be
+    /// read-only. As in `huggingface_hub`, the files count all the same.
     ///
     /// # Errors
-    /// When the operating system refuses.
-    pub(crate) fn set_commit(&self, revision: &str, commit: &str) -> Result<()> {
+    /// When the operating system returns another error.
+    pub(crate) fn set_commit(&self, revision: &str, commit: &str) -> Result<bool> {
+        match self.note_commit(revision, commit) {
+            Ok(()) => Ok(true),
+            Err(error) => match error.kind() {
+                ErrorKind::Io { source, .. } if is_in_the_way(source) => Ok(false),
+                _ => Err(error),
+            },
+        }
+    }
+
+    fn note_commit(&self, revision: &str, commit: &str) -> Result<()> {
         if revision == commit {
             return Ok(());
         }
         let path = self.root.join("refs").join(revision);
-        // A cache that others fill may be read-only.
         if fs::read(&path).is_ok_and(|noted| noted == commit.as_bytes()) {
             return Ok(());
         }
@@ -83,28 +99,6 @@ impl RepoCache {
         Ok(())
     }
 
-    /// Keeps other processes from the same file, Python's among them, until it is dropped.
-    ///
-    /// # Errors
-    /// When the operating system refuses.
-    pub(crate) fn lock(&self, digest: &Digest) -> Result<Option<File>> {
-        let path = self.locks.join(format!("{}.lock", digest.hex()));
-        let io = |error| Error::io(&path, error);
-        fs::create_dir_all(&self.locks).map_err(io)?;
-        let options = fs::OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(&path);
-        let file = options.map_err(io)?;
-        match file.lock() {
-            Ok(()) => Ok(Some(file)),
-            // Some network file systems know no locks; files still get their places in one step.
-            Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(None),
-            Err(error) => Err(io(error)),
-        }
-    }
-
     /// Whether the cache has the file, whole, and, where that is asked for, with the bytes of its
     /// hash. One that it has otherwise stays until another one takes its place.
     ///
@@ -112,43 +106,6 @@ impl RepoCache {
     /// When the operating system refuses to read it.
     pub(crate) fn has(&self, digest: &Digest, bytes: Option<u64>, verify: bool) -> Result<bool> {
         Ok(is_sound(&self.blob(digest), digest, bytes, verify)? == Some(true))
-    }
-
-    /// Puts a file into a snapshot.
-    ///
-    /// # Errors
-    /// When the operating system refuses.
-    pub(crate) fn link(&self, commit: &str, name: &str, digest: &Digest) -> Result<()> {
-        let path = self.snapshot(commit).join(name);
-        let io = |error| Error::io(&path, error);
-        let folder = path.parent().unwrap_or(&self.root);
-        fs::create_dir_all(folder).map_err(io)?;
-        // From the folder of the link up to the repository's.
-        let up = "../".repeat(name.split('/').count().saturating_add(1));
-        let target = format!("{up}blobs/{}", digest.hex());
-        if fs::read_link(&path).is_ok_and(|found| found == Path::new(&target)) {
-            return Ok(());
-        }
-        // Where nobody looks for links: whoever is stopped here leaves none in the snapshot.
-        let made = tempfile::Builder::new()
-            .prefix(".link.")
-            .suffix(".tmp")
-            .make_in(self.blobs(), |link| self.point(&target, digest, link))
-            .map_err(io)?;
-        made.persist(&path).map_err(|error| io(error.error))?;
-        Ok(())
-    }
-
-    #[cfg(unix)]
-    fn point(&self, target: &str, _: &Digest, link: &Path) -> io::Result<()> {
-        std::os::unix::fs::symlink(target, link)
-    }
-
-    /// Systems where links need a permission get a second name for the file, or a copy of it.
-    #[cfg(not(unix))]
-    fn point(&self, _: &str, digest: &Digest, link: &Path) -> io::Result<()> {
-        let blob = self.blob(digest);
-        fs::hard_link(&blob, link).or_else(|_| fs::copy(&blob, link).map(|_| ()))
     }
 
     /// Whether a snapshot has the file. Of one that is not known from a listing, the name of the
@@ -167,7 +124,7 @@ impl RepoCache {
         let target = fs::read_link(&path).ok();
         let linked = target
             .as_deref()
-            .and_then(|target| Digest::of_name(target.file_name()?.to_str()?));
+            .and_then(|target| Digest::from_hex(target.file_name()?.to_str()?));
         match (linked, known) {
             (Some(linked), Some((digest, bytes))) => {
                 Ok(linked == *digest && self.has(digest, Some(bytes), verify)?)
@@ -183,7 +140,7 @@ impl RepoCache {
     /// The names of the files in a snapshot, those of links that lead nowhere among them.
     ///
     /// # Errors
-    /// When the operating system refuses.
+    /// When the operating system returns an error.
     pub(crate) fn names(&self, commit: &str) -> Result<Vec<String>> {
         let root = self.snapshot(commit);
         let mut names = Vec::new();
@@ -203,6 +160,23 @@ impl RepoCache {
         names.sort();
         Ok(names)
     }
+}
+
+/// Whether something else is where a file should be, or nothing may be written there.
+fn is_in_the_way(error: &io::Error) -> bool {
+    use io::ErrorKind::{
+        AlreadyExists, DirectoryNotEmpty, IsADirectory, NotADirectory, PermissionDenied,
+        ReadOnlyFilesystem,
+    };
+    matches!(
+        error.kind(),
+        AlreadyExists
+            | DirectoryNotEmpty
+            | IsADirectory
+            | NotADirectory
+            | PermissionDenied
+            | ReadOnlyFilesystem
+    )
 }
 
 /// Whether a file is the one of that hash, as far as that is asked for; none when it is not there.

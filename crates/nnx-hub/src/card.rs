@@ -7,15 +7,15 @@ use nnx_params::{State, Value};
 
 use crate::setters::setters;
 
-/// What stands where nothing was given.
+/// The text for a value that was not given.
 const MORE: &str = "[More Information Needed]";
 
 /// The two tags that mark a folder of this kind.
 const TAGS: [&str; 2] = ["model_hub_mixin", "pytorch_model_hub_mixin"];
 
-/// What a model card says: YAML for the Hub, then a few lines for readers.
+/// A model card: YAML for the Hub, then a few lines for readers.
 ///
-/// The text is that of `huggingface_hub`'s mixin for PyTorch, to the byte.
+/// The text is the one of the PyTorch mixin of `huggingface_hub`, to the byte.
 ///
 /// ```
 /// use nnx_hub::ModelCard;
@@ -32,19 +32,19 @@ pub struct ModelCard {
     pub library_name: Option<String>,
     /// The licence's identifier on the Hub, such as `apache-2.0`.
     pub license: Option<String>,
-    /// The licence's name, where the identifier is `other`.
+    /// The name of the licence, if the identifier is `other`.
     pub license_name: Option<String>,
-    /// Where that licence can be read.
+    /// The URL of that licence.
     pub license_link: Option<String>,
     /// The task, such as `text-generation`.
     pub pipeline_tag: Option<String>,
-    /// Tags beside the two that every folder of this kind has.
+    /// Tags in addition to the two that every such folder has.
     pub tags: Vec<String>,
-    /// Where the model's code is.
+    /// The URL of the model's code.
     pub repo_url: Option<String>,
-    /// The paper.
+    /// The URL of the paper.
     pub paper_url: Option<String>,
-    /// The documentation.
+    /// The URL of the documentation.
     pub docs_url: Option<String>,
 }
 

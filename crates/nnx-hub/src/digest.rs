@@ -1,4 +1,4 @@
-//! The hashes that name a file in a repository.
+//! The hashes of files in a repository.
 
 use std::fmt;
 use std::io::{self, Read};
@@ -6,13 +6,13 @@ use std::io::{self, Read};
 use sha1::{Digest as _, Sha1};
 use sha2::Sha256;
 
-/// A file's hash, as the Hub states it: of a large file the SHA-256 of its bytes, of any other the
-/// SHA-1 that git names it by.
+/// The hash of a file, as the Hub states it: the SHA-256 of a large file, the SHA-1 of git for any
+/// other.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Digest {
-    /// Of the bytes, in lower-case hexadecimal digits.
+    /// The SHA-256 of the bytes, in lower-case hexadecimal digits.
     Sha256(String),
-    /// Of git's header and the bytes, in lower-case hexadecimal digits.
+    /// The SHA-1 of git's header and the bytes, in lower-case hexadecimal digits.
     GitSha1(String),
 }
 
@@ -27,12 +27,13 @@ impl Digest {
         is_hex(hex, 40).then(|| Self::GitSha1(hex.to_owned()))
     }
 
-    /// Reads a hash by the number of its digits, as the names of files in the cache are.
-    pub(crate) fn of_name(hex: &str) -> Option<Self> {
+    /// Reads a hash and decides by the number of digits which kind it is, as for file names in the
+    /// cache.
+    pub(crate) fn from_hex(hex: &str) -> Option<Self> {
         Self::sha256(hex).or_else(|| Self::git_sha1(hex))
     }
 
-    /// The hexadecimal digits, which are also the file's name in the cache.
+    /// The hexadecimal digits; they are also the file name in the cache.
     pub fn hex(&self) -> &str {
         match self {
             Self::Sha256(hex) | Self::GitSha1(hex) => hex,
@@ -63,8 +64,8 @@ pub(crate) enum Hasher {
 }
 
 impl Hasher {
-    /// One of the kind of the other hash, for a file of that many bytes.
-    pub(crate) fn like(digest: &Digest, bytes: u64) -> Self {
+    /// A hasher of the kind of the given hash, for a file of that many bytes.
+    pub(crate) fn new(digest: &Digest, bytes: u64) -> Self {
         match digest {
             Digest::Sha256(_) => Self::Sha256(Sha256::new()),
             Digest::GitSha1(_) => Self::git(bytes),
@@ -97,7 +98,7 @@ fn hex(bytes: &[u8]) -> String {
 /// Bytes that are read at a time.
 const CHUNK_BYTES: usize = 128 << 10;
 
-/// Gives all bytes of a reader to `each`, piece by piece.
+/// Passes all bytes of a reader to `each`, piece by piece.
 pub(crate) fn for_each_chunk(
     reader: &mut dyn Read,
     mut each: impl FnMut(&[u8]) -> io::Result<()>,
@@ -113,9 +114,9 @@ pub(crate) fn for_each_chunk(
     }
 }
 
-/// Whether a reader gives exactly the bytes of that hash.
+/// Whether the bytes of a reader have the given hash.
 pub(crate) fn matches(reader: &mut dyn Read, digest: &Digest, bytes: u64) -> io::Result<bool> {
-    let mut hasher = Hasher::like(digest, bytes);
+    let mut hasher = Hasher::new(digest, bytes);
     for_each_chunk(reader, |chunk| {
         hasher.update(chunk);
         Ok(())
@@ -123,7 +124,7 @@ pub(crate) fn matches(reader: &mut dyn Read, digest: &Digest, bytes: u64) -> io:
     Ok(hasher.finish() == *digest)
 }
 
-/// Both hashes of the bytes that a reader gives.
+/// Both hashes of the bytes of a reader.
 pub(crate) fn both(reader: &mut dyn Read, bytes: u64) -> io::Result<(Digest, Digest)> {
     let (mut sha256, mut sha1) = (Hasher::Sha256(Sha256::new()), Hasher::git(bytes));
     for_each_chunk(reader, |chunk| {
@@ -153,8 +154,8 @@ mod tests {
 
     #[test]
     fn only_hexadecimal_digits_are_a_hash() {
-        assert_eq!(Digest::of_name("../../etc/passwd"), None);
+        assert_eq!(Digest::from_hex("../../etc/passwd"), None);
         assert_eq!(Digest::sha256(&"A".repeat(64)), None);
-        assert!(Digest::of_name(&"a".repeat(40)).is_some());
+        assert!(Digest::from_hex(&"a".repeat(40)).is_some());
     }
 }

@@ -1,22 +1,20 @@
-//! The crate's one error.
+//! The error type of the crate.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub use self::mismatch::{Mismatch, Misshaped};
-
-mod mismatch;
+use crate::state_dict_mismatch::StateDictMismatch;
 
 /// The result of every fallible call in this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What a model's own code may fail with; `?` turns any error into it.
+/// The error of a model's own code; `?` converts any error into it.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// What went wrong: one word wide, so that results stay small.
+/// An error; one word wide, so that results stay small.
 ///
-/// [`kind`](Error::kind) tells the cause. No text of it ever holds a token or a signed URL.
+/// [`kind`](Error::kind) gives the cause. Its text never contains a token or a signed URL.
 #[derive(Debug)]
 pub struct Error(Box<ErrorKind>);
 
@@ -24,17 +22,17 @@ pub struct Error(Box<ErrorKind>);
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// A file that a model folder must have is not there.
+    /// A model folder lacks a required file.
     #[error("`{}` has no `{file}`; {hint}", folder.display())]
     MissingFile {
         /// The folder.
         folder: PathBuf,
-        /// The file's name, or the names of those of which one is needed.
+        /// The name of the file, or of the files one of which is needed.
         file: String,
         /// What to do.
         hint: &'static str,
     },
-    /// `config.json` is not what the model takes.
+    /// `config.json` is not a valid configuration of the model.
     #[error("`{}`: {what}", path.display())]
     Config {
         /// The file.
@@ -45,45 +43,45 @@ pub enum ErrorKind {
     /// The weights cannot be read or written.
     #[error(transparent)]
     Weights(#[from] nnx_checkpoint::Error),
-    /// The weights are not those of the model.
+    /// The weights do not fit the model.
     #[error("{0}")]
-    Mismatch(Mismatch),
-    /// The model's own code refused.
+    Mismatch(StateDictMismatch),
+    /// The model's own code failed.
     #[error("{0}")]
     Model(BoxError),
-    /// An option that the model does not take.
+    /// The model does not know an option.
     #[error("there is no option `{option}`; {}", known_options(known))]
     UnknownOption {
         /// The option.
         option: String,
-        /// The options that there are.
+        /// The options that the model knows.
         known: Vec<String>,
     },
-    /// A name within a folder or repository that would lead elsewhere.
-    #[error("the name `{path}` is not that of a file within its folder: {why}")]
+    /// A file name would lead out of its folder or repository.
+    #[error("`{path}` is not the name of a file in its folder: {why}")]
     UnsafePath {
         /// The name.
         path: String,
         /// What is wrong with it.
         why: &'static str,
     },
-    /// Not a repository id, and no folder either.
-    #[error("`{id}` is neither a folder that exists nor a repository id: {why}")]
+    /// The text is neither a repository id nor the path of a folder.
+    #[error("`{id}` is neither an existing folder nor a repository id: {why}")]
     RepoId {
-        /// What was given.
+        /// The given text.
         id: String,
-        /// The rule that it breaks.
+        /// The rule that the text breaks.
         why: &'static str,
     },
-    /// A branch, tag or commit that cannot be one.
-    #[error("`{revision}` is no revision: {why}")]
+    /// The text cannot be a branch, tag or commit.
+    #[error("`{revision}` is not a revision: {why}")]
     Revision {
-        /// What was given.
+        /// The given text.
         revision: String,
-        /// The rule that it breaks.
+        /// The rule that the text breaks.
         why: &'static str,
     },
-    /// The repository does not exist, or the token's owner may not know of it.
+    /// The repository does not exist, or the owner of the token may not see it.
     #[error(
         "there is no repository `{repo}`; {}",
         if *anonymous {
@@ -98,7 +96,7 @@ pub enum ErrorKind {
         /// Whether the request had no token.
         anonymous: bool,
     },
-    /// The repository exists, the branch, tag or commit does not.
+    /// The repository exists, but the branch, tag or commit does not.
     #[error(
         "the repository `{repo}` has no revision `{revision}`; list its branches on its page, or leave the revision out for `main`"
     )]
@@ -108,7 +106,7 @@ pub enum ErrorKind {
         /// The revision.
         revision: String,
     },
-    /// The repository and the revision exist, the file does not.
+    /// The repository and the revision exist, but the file does not.
     #[error("the repository `{repo}` has no file `{file}` at `{revision}`")]
     EntryNotFound {
         /// The repository.
@@ -118,7 +116,7 @@ pub enum ErrorKind {
         /// The file.
         file: String,
     },
-    /// The repository's files are given to those who were granted access.
+    /// The files of the repository are only for accounts that were granted access.
     #[error(
         "the files of `{repo}` are gated: ask for access on its page, then use a token of that account"
     )]
@@ -131,19 +129,19 @@ pub enum ErrorKind {
         "the Hub does not accept the token; log in again with `hf auth login`, or correct `HF_TOKEN`"
     )]
     TokenRefused,
-    /// There is no token, and the call needs one.
+    /// The call needs a token, and there is none.
     #[error("the call needs a token; log in with `hf auth login`, or set `HF_TOKEN`")]
     TokenMissing,
-    /// The token is known, but does not allow this.
+    /// The token is valid, but does not allow the request.
     #[error(
         "not allowed{}: {message}; use a token with the permission to {}",
         in_repo(repo.as_deref()),
         if *writing { "write" } else { "read it" }
     )]
     Forbidden {
-        /// The repository, where one was named.
+        /// The repository, if the request names one.
         repo: Option<String>,
-        /// Whether something was to be changed, and not only read.
+        /// Whether the request changes something.
         writing: bool,
         /// What the Hub said.
         message: String,
@@ -151,10 +149,10 @@ pub enum ErrorKind {
     /// Too many requests.
     #[error("too many requests: the Hub asks to wait{}", wait(*retry_after))]
     RateLimited {
-        /// How long, where the Hub said.
+        /// How long, if the Hub said.
         retry_after: Option<Duration>,
     },
-    /// The Hub answered with a status that stands for no other kind.
+    /// The Hub answered with a status that has no other kind.
     #[error("the Hub answered {status} to `{request}`: {message}")]
     Server {
         /// The HTTP status.
@@ -174,34 +172,34 @@ pub enum ErrorKind {
         /// What was expected and what was found.
         what: String,
     },
-    /// The server cannot be reached, or the connection broke again and again.
+    /// The server cannot be reached, or the connection broke in every attempt.
     #[error("`{request}`: {what}")]
     Network {
         /// Method and path of the request, without its query.
         request: String,
-        /// What happened.
+        /// An event of a transfer.
         what: String,
     },
-    /// The server did not answer, or stopped sending, for too long.
+    /// The server sent nothing for too long.
     #[error("`{request}`: no answer within the time allowed")]
     Timeout {
         /// Method and path of the request, without its query.
         request: String,
     },
-    /// A file did not arrive as the repository says that it is, twice.
+    /// Two downloads of a file did not match the size and hash that the repository states.
     #[error(
-        "`{file}` did not arrive intact, twice: expected {expected}, got {found}; nothing of it was kept"
+        "two downloads of `{file}` were damaged: expected {expected}, got {found}; nothing was kept, download it again later"
     )]
     Corrupt {
         /// The file.
         file: String,
-        /// Size and hash that the repository states.
+        /// The size and hash that the repository states.
         expected: String,
-        /// What arrived.
+        /// The size and hash of what arrived.
         found: String,
     },
-    /// Only local files may be used, and the cache does not have them.
-    #[error("`{repo}` at `{revision}` is not in the cache `{}`, and only local files may be used; load it once with the network, or unset `HF_HUB_OFFLINE`", cache.display())]
+    /// Only the cache may be used, and it lacks the repository.
+    #[error("`{repo}` at `{revision}` is not in the cache `{}`, and only local files may be used; download it once with the network, or unset `HF_HUB_OFFLINE`", cache.display())]
     NotCached {
         /// The repository.
         repo: String,
@@ -210,9 +208,9 @@ pub enum ErrorKind {
         /// The cache.
         cache: PathBuf,
     },
-    /// Only local files may be used, and the cache has some of them alone.
+    /// Only the cache may be used, and it has only some of the files.
     #[error(
-        "the cache has `{repo}` at `{revision}` only in part: {} missing or damaged ({}), and only local files may be used; load it once with the network, or unset `HF_HUB_OFFLINE`",
+        "the cache has `{repo}` at `{revision}` only in part: {} missing or damaged ({}), and only local files may be used; download it once with the network, or unset `HF_HUB_OFFLINE`",
         match missing.len() { 1 => "a file is".to_owned(), more => format!("{more} files are") },
         first_of(missing)
     )]
@@ -224,25 +222,36 @@ pub enum ErrorKind {
         /// The names of the files.
         missing: Vec<String>,
     },
-    /// The call needs the network, which was forbidden.
+    /// The call needs the network, which may not be used.
     #[error("{what} needs the network, and only local files may be used; unset `HF_HUB_OFFLINE`")]
     Offline {
-        /// What was to be done.
+        /// What the call does.
         what: &'static str,
     },
-    /// Somebody else committed in between.
+    /// Another commit was made in the meantime.
     #[error("`{repo}` changed while the upload was made; nothing was committed, upload again")]
     Conflict {
         /// The repository.
         repo: String,
     },
-    /// The reply to a commit was lost, and the repository does not tell whether it was made.
+    /// The reply to a commit was lost, and it is unknown whether the commit was made.
     #[error(
-        "the reply to the commit was lost, and it cannot be told whether `{repo}` has it; look at its page before you upload again"
+        "the reply to the commit was lost, and it is unknown whether `{repo}` has it; look at its page before you upload again"
     )]
     CommitUnknown {
         /// The repository.
         repo: String,
+    },
+    /// `.gitignore` keeps weights out of the repository.
+    #[error(
+        "nothing was uploaded to `{repo}`, because its `.gitignore` ignores weights: {}; remove them from `.gitignore`, or allow weights to be ignored",
+        first_of(files)
+    )]
+    WeightsIgnored {
+        /// The repository.
+        repo: String,
+        /// The names of all ignored files that hold weights.
+        files: Vec<String>,
     },
     /// A local file changed while it was uploaded.
     #[error("`{file}` changed while it was uploaded; upload again")]
@@ -256,23 +265,23 @@ pub enum ErrorKind {
         version = env!("CARGO_PKG_VERSION")
     )]
     FeatureMissing {
-        /// What was to be done.
+        /// What the call does.
         what: &'static str,
         /// The feature.
         feature: &'static str,
     },
-    /// The environment is not usable.
+    /// A setting is not usable.
     #[error("{what}")]
     Settings {
         /// What was expected and what was found.
         what: String,
     },
-    /// The operating system refused.
+    /// The operating system returned an error.
     #[error("`{}`: {source}", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What it said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
 }
@@ -299,8 +308,8 @@ fn first_of(names: &[String]) -> String {
 /// Characters of a text from outside that a message shows.
 const SHOWN_CHARACTERS: usize = 300;
 
-/// A text from outside as a message shows it: without line breaks or anything else that a terminal
-/// obeys, and cut where it gets long.
+/// A text from outside as a message shows it: control characters are escaped, and a long text is
+/// cut.
 pub(crate) fn shown(text: &str) -> String {
     let mut out = String::new();
     for (index, character) in text.chars().enumerate() {
@@ -327,8 +336,8 @@ fn wait(time: Option<Duration>) -> String {
 }
 
 impl ErrorKind {
-    /// The kind's name in `snake_case`, which stays the same from version to version: for scripts.
-    /// That of weights is the name that nnx-checkpoint gives it.
+    /// The stable name of the kind in `snake_case`, for scripts. An error of the weights has the
+    /// name that nnx-checkpoint gives it.
     pub fn name(&self) -> &'static str {
         match self {
             Self::MissingFile { .. } => "missing_file",
@@ -358,6 +367,7 @@ impl ErrorKind {
             Self::Offline { .. } => "offline",
             Self::Conflict { .. } => "conflict",
             Self::CommitUnknown { .. } => "commit_unknown",
+            Self::WeightsIgnored { .. } => "weights_ignored",
             Self::Changed { .. } => "changed",
             Self::FeatureMissing { .. } => "feature_missing",
             Self::Settings { .. } => "settings",
@@ -372,12 +382,17 @@ impl Error {
         &self.0
     }
 
+    /// The name of the cause: [`ErrorKind::name`].
+    pub fn name(&self) -> &'static str {
+        self.kind().name()
+    }
+
     /// The cause, owned.
     pub fn into_kind(self) -> ErrorKind {
         *self.0
     }
 
-    /// What the operating system said of a path.
+    /// An error of the operating system about a path.
     #[cold]
     pub(crate) fn io(path: &Path, source: std::io::Error) -> Self {
         Self::from(ErrorKind::Io {
@@ -386,7 +401,8 @@ impl Error {
         })
     }
 
-    /// What a model's own code said; an error of this crate that it only passed on stays what it is.
+    /// An error of a model's own code; an error of this crate that the code only passed on is
+    /// unchanged.
     #[cold]
     pub(crate) fn model(error: BoxError) -> Self {
         match error.downcast::<Self>() {

@@ -1,4 +1,4 @@
-//! A model folder that is read.
+//! Reading a model folder.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -9,9 +9,10 @@ use serde::de::DeserializeOwned;
 
 #[cfg(feature = "candle")]
 use crate::error::BoxError;
-use crate::error::{Error, ErrorKind, Mismatch, Misshaped, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::options::LoadOptions;
 use crate::safe_path;
+use crate::state_dict_mismatch::{ShapeMismatch, StateDictMismatch};
 use crate::weights::{INDEX, WEIGHT_FILES, WEIGHTS};
 
 /// The configuration's file.
@@ -19,18 +20,18 @@ pub(crate) const CONFIG: &str = "config.json";
 /// The model card's file.
 pub(crate) const CARD: &str = "README.md";
 
-/// Bytes of `config.json` that are read; real ones have some thousand.
+/// The largest `config.json` that is read, in bytes; typical ones have a few thousand.
 const MAX_CONFIG_BYTES: u64 = 16 << 20;
 
-/// A folder that [`save_pretrained`](crate::ModelHubMixin::save_pretrained) wrote, here or in
-/// Python: what a model is rebuilt from.
+/// A model folder that [`save_pretrained`](crate::ModelHubMixin::save_pretrained) of this crate or
+/// of Python wrote.
 #[derive(Clone, Debug)]
 pub struct Folder {
     path: PathBuf,
 }
 
 impl Folder {
-    /// The folder at a path. Nothing is read yet.
+    /// The folder at a path. This reads nothing.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
     }
@@ -40,7 +41,7 @@ impl Folder {
         &self.path
     }
 
-    /// The path of a file in the folder, which need not exist.
+    /// Returns the path of a file in the folder; the file may be absent.
     ///
     /// # Errors
     /// [`ErrorKind::UnsafePath`] when the name leads out of the folder.
@@ -49,11 +50,11 @@ impl Folder {
         Ok(self.path.join(name))
     }
 
-    /// The bytes of a file in the folder.
+    /// Reads a file in the folder.
     ///
     /// # Errors
-    /// [`ErrorKind::MissingFile`] when there is none, [`ErrorKind::UnsafePath`] when the name leads
-    /// out of the folder, [`ErrorKind::Io`] when it cannot be read.
+    /// [`ErrorKind::MissingFile`] when the file is absent, [`ErrorKind::UnsafePath`] when the name
+    /// leads out of the folder, [`ErrorKind::Io`] when the file cannot be read.
     pub fn read(&self, name: &str) -> Result<Vec<u8>> {
         let path = self.file(name)?;
         read_file(&path).map_err(|error| match error.kind() {
@@ -66,7 +67,7 @@ impl Folder {
         })
     }
 
-    /// The configuration, as Python would have it: a mapping in the file's order.
+    /// Reads the configuration as Python does: as a mapping in the order of the file.
     ///
     /// # Errors
     /// [`ErrorKind::MissingFile`] without `config.json`, [`ErrorKind::Config`] when it is not a JSON
@@ -74,7 +75,7 @@ impl Folder {
     pub fn config_state(&self) -> Result<State> {
         let text = self.config_text()?;
         let value = python_text::json_loads(&text)
-            .map_err(|error| self.config_error(format!("no JSON: {error}")))?;
+            .map_err(|error| self.config_error(format!("expected JSON: {error}")))?;
         match value {
             nnx_params::Value::Map(state) => Ok(state),
             other => Err(self.config_error(format!(
@@ -84,13 +85,12 @@ impl Folder {
         }
     }
 
-    /// The configuration as a type of yours. A field that is missing takes the type's default where
-    /// it has one (`#[serde(default)]`); a field that the type does not know is ignored, unless the
-    /// type says otherwise.
+    /// Reads the configuration as a type of yours. A missing field gets the type's default if there
+    /// is one (`#[serde(default)]`); an unknown field is ignored, unless the type says otherwise.
     ///
     /// # Errors
-    /// [`ErrorKind::MissingFile`] without `config.json`, [`ErrorKind::Config`] when it is not what
-    /// the type takes; the text names the field.
+    /// [`ErrorKind::MissingFile`] without `config.json`, [`ErrorKind::Config`] when it cannot
+    /// become the type; the text names the field.
     pub fn config<T: DeserializeOwned>(&self) -> Result<T> {
         let text = self.config_text()?;
         serde_json::from_str(&text).map_err(|error| self.config_error(error.to_string()))
@@ -120,7 +120,7 @@ impl Folder {
         String::from_utf8(bytes).map_err(|error| self.config_error(error.to_string()))
     }
 
-    /// An error of the configuration, for a value that only the model's own code finds wrong.
+    /// An error about the configuration, for a value that only the model's own code can reject.
     #[must_use]
     pub fn config_error(&self, what: impl Into<String>) -> Error {
         Error::from(ErrorKind::Config {
@@ -129,12 +129,12 @@ impl Folder {
         })
     }
 
-    /// The weights: `model.safetensors`, else the files that its index names, else those of
-    /// `pytorch_model.bin`.
+    /// Opens the weights: `model.safetensors`, or else the files that its index names, or else
+    /// those of `pytorch_model.bin`.
     ///
     /// # Errors
-    /// [`ErrorKind::MissingFile`] when there are none, [`ErrorKind::Weights`] when they cannot be
-    /// read; an index that names a file that is absent or lies elsewhere is among that.
+    /// [`ErrorKind::MissingFile`] when there are none; [`ErrorKind::Weights`] when they cannot be
+    /// read, for example because the index names a file that is absent or outside of the folder.
     pub fn weights(&self) -> Result<CheckpointReader> {
         let path = WEIGHT_FILES
             .iter()
@@ -151,7 +151,8 @@ impl Folder {
         Ok(CheckpointReader::open(path)?)
     }
 
-    /// What tells whether the folder was written to: which files its weights and configuration are.
+    /// A value that changes when the weights or the configuration are written: sizes, times and
+    /// file numbers.
     pub(crate) fn stamp(&self) -> Vec<Option<(u64, Option<SystemTime>, u64)>> {
         let names = WEIGHT_FILES.iter().chain([&CONFIG]);
         names
@@ -162,8 +163,8 @@ impl Folder {
             .collect()
     }
 
-    /// Says that there are weights of one piece and shards beside them, of which one may be of an
-    /// earlier save.
+    /// A note for a folder with both a single weights file and shards, one of which may belong to
+    /// an earlier save.
     pub(crate) fn doubt(&self) -> Option<String> {
         let [whole, index] = [WEIGHTS, INDEX].map(|name| self.path.join(name));
         let is_doubtful =
@@ -177,7 +178,7 @@ impl Folder {
         })
     }
 
-    /// The weights as a state dict, in the order of their names, as the reference has them.
+    /// Reads the weights as a state dict, in the order of their names, as Python does.
     ///
     /// # Errors
     /// As for [`weights`](Self::weights).
@@ -192,29 +193,31 @@ impl Folder {
         Ok(state)
     }
 
-    /// The weights of exactly these names and shapes.
+    /// Reads the weights with exactly these names and shapes.
     ///
-    /// Where the options say that loading is not strict, what the model lacks is left out, what the
-    /// weights lack is absent from the result, and whoever listens is told of both.
+    /// If loading is not strict, weights that the model lacks are ignored, weights that the folder
+    /// lacks are absent from the result, and a note lists both.
     ///
     /// # Errors
-    /// As for [`weights`](Self::weights), and [`ErrorKind::Mismatch`] with all that differs at once.
+    /// As for [`weights`](Self::weights), and [`ErrorKind::Mismatch`] with all differences.
     pub fn state_dict_of(
         &self,
         expected: &[(&str, &[usize])],
         options: &LoadOptions,
     ) -> Result<StateDict> {
         let found = self.state_dict()?;
-        let mut mismatch = Mismatch::default();
+        let mut mismatch = StateDictMismatch::default();
         let mut state = StateDict::new();
         for (name, shape) in expected {
             match found.tensor(name) {
                 None => mismatch.missing.push((*name).to_owned()),
-                Some(tensor) if tensor.shape() != *shape => mismatch.misshaped.push(Misshaped {
-                    name: (*name).to_owned(),
-                    expected: shape.to_vec(),
-                    found: tensor.shape().to_vec(),
-                }),
+                Some(tensor) if tensor.shape() != *shape => {
+                    mismatch.shape_mismatches.push(ShapeMismatch {
+                        name: (*name).to_owned(),
+                        expected: shape.to_vec(),
+                        found: tensor.shape().to_vec(),
+                    })
+                }
                 Some(tensor) => state.insert(*name, tensor.clone()),
             }
         }
@@ -222,7 +225,7 @@ impl Folder {
         let others = found.iter().filter(|(name, _)| !known(name));
         mismatch.unexpected = others.map(|(name, _)| name.to_owned()).collect();
         let strict = options.strict != Some(false);
-        if !mismatch.misshaped.is_empty() || strict && !mismatch.is_empty() {
+        if !mismatch.shape_mismatches.is_empty() || strict && !mismatch.is_empty() {
             return Err(Error::from(ErrorKind::Mismatch(mismatch)));
         }
         if !mismatch.is_empty() {
@@ -231,7 +234,7 @@ impl Folder {
         Ok(state)
     }
 
-    /// [`state_dict_of`](Self::state_dict_of) as candle's tensors.
+    /// [`state_dict_of`](Self::state_dict_of) as candle tensors.
     ///
     /// # Errors
     /// As for [`state_dict_of`](Self::state_dict_of) and [`tensors`](Self::tensors).
@@ -245,27 +248,27 @@ impl Folder {
         candle_tensors(&self.state_dict_of(expected, options)?, device)
     }
 
-    /// The weights as candle's tensors, for a `VarBuilder` or a `VarMap`.
+    /// Reads the weights as candle tensors, for a `VarBuilder` or a `VarMap`.
     ///
     /// # Errors
-    /// As for [`weights`](Self::weights), and when candle lacks a dtype or the device refuses.
+    /// As for [`weights`](Self::weights), and when candle lacks a dtype or the device fails.
     #[cfg(feature = "candle")]
     pub fn tensors(&self, device: &candle_core::Device) -> Result<Tensors> {
         candle_tensors(&self.state_dict()?, device)
     }
 }
 
-/// The bytes of a file; what is none, such as a pipe, would never end.
+/// Reads a regular file; a read of something else, such as a pipe, might never end.
 pub(crate) fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
     match std::fs::metadata(path)?.is_file() {
         true => std::fs::read(path),
         false => Err(std::io::Error::other(
-            "expected a file, found something else",
+            "expected a regular file, found something else",
         )),
     }
 }
 
-/// The number by which the file system knows a file.
+/// The number of a file in its file system.
 #[cfg(unix)]
 fn number(about: &std::fs::Metadata) -> u64 {
     std::os::unix::fs::MetadataExt::ino(about)
@@ -276,7 +279,7 @@ fn number(_: &std::fs::Metadata) -> u64 {
     0
 }
 
-/// Candle's tensors by their names.
+/// Candle tensors by name.
 #[cfg(feature = "candle")]
 type Tensors = std::collections::HashMap<String, candle_core::Tensor>;
 

@@ -1,4 +1,4 @@
-//! A model folder that is written.
+//! Writing a model folder.
 
 mod copy;
 mod staging;
@@ -11,7 +11,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use indexmap::IndexMap;
-use nnx_checkpoint::{StateDict, StateValue, Tensor, safetensors, save_atomic, shards_of};
+use nnx_checkpoint::{StateDict, StateValue, Tensor, safetensors, save_atomic};
 use nnx_params::{State, Value};
 use serde::Serialize;
 
@@ -21,29 +21,29 @@ use crate::config_json::{config_json, from_serde, ordered_json};
 use crate::error::{BoxError, Error, Result};
 use crate::folder::{CARD, CONFIG, read_file};
 use crate::safe_path;
-use crate::weights::{INDEX, WEIGHTS, is_weights, replaced};
+use crate::weights::{INDEX, WEIGHTS, is_weights, replaced, shard_names};
 
-/// Where a model puts its files. Nothing of it is in the folder before all of it is written.
+/// Receives the files of a model. The folder is unchanged until all of them are written.
 ///
-/// The files are made beside their places and then moved there one by one, weights first and the
-/// configuration last, so that a save that fails before that leaves the old folder as it was.
+/// The files are written to a temporary folder and then renamed one by one, weights first and the
+/// configuration last. A save that fails before the renames leaves the old folder unchanged.
 #[derive(Debug)]
 pub struct FolderWriter {
     target: PathBuf,
     staged: Staging,
-    /// The names of what was staged, in the order in which they take their places.
+    /// The names of the written files, in the order of the renames.
     files: Vec<String>,
     max_shard_bytes: u64,
 }
 
 impl FolderWriter {
-    /// A writer for the folder, which is made if it is absent.
+    /// A writer for the folder, which is created if it is absent.
     ///
     /// # Errors
-    /// When the operating system refuses.
+    /// When the operating system returns an error.
     pub(crate) fn new(target: &Path, max_shard_bytes: u64) -> Result<Self> {
         fs::create_dir_all(target).map_err(|error| Error::io(target, error))?;
-        let staged = Staging::within(target).map_err(|error| Error::io(target, error))?;
+        let staged = Staging::new_in(target).map_err(|error| Error::io(target, error))?;
         Ok(Self {
             target: target.to_path_buf(),
             staged,
@@ -52,17 +52,17 @@ impl FolderWriter {
         })
     }
 
-    /// Writes the configuration from a type of yours, as Python's `json.dumps` with sorted keys
-    /// would write it.
+    /// Writes the configuration from a type of yours, in the form of Python's `json.dumps` with
+    /// sorted keys.
     ///
     /// # Errors
-    /// When the type does not become a JSON object, or the operating system refuses.
+    /// When the value is not a JSON object, or the operating system returns an error.
     pub fn config<T: Serialize + ?Sized>(&mut self, config: &T) -> Result<()> {
         let json = serde_json::to_value(config).map_err(|error| Error::model(error.into()))?;
         match from_serde(json) {
             Value::Map(state) => self.config_state(&state),
             other => Err(Error::model(BoxError::from(format!(
-                "a configuration becomes a JSON object, got a `{}`",
+                "the configuration must become a JSON object, got a `{}`",
                 other.type_name()
             )))),
         }
@@ -71,22 +71,22 @@ impl FolderWriter {
     /// Writes the configuration from a mapping.
     ///
     /// # Errors
-    /// When the operating system refuses.
+    /// When the operating system returns an error.
     pub fn config_state(&mut self, config: &State) -> Result<()> {
         self.file(CONFIG, config_json(config).as_bytes())
     }
 
-    /// Writes the weights: `model.safetensors` without metadata, tied tensors under each of their
-    /// names; more than the limit of the options, as shards with their index.
+    /// Writes the weights as `model.safetensors`, without metadata, tied tensors under each of
+    /// their names. Weights above the size limit of the options become shards with an index.
     ///
     /// # Errors
-    /// When the state dict holds a value that is no tensor (all are named), a dtype that the format
-    /// lacks, or the operating system refuses.
+    /// When the state dict has a value that is not a tensor (the error names all of them), when the
+    /// format lacks a dtype, or when the operating system returns an error.
     pub fn state_dict(&mut self, state: &StateDict) -> Result<()> {
         let others: Vec<&str> = state.other_names().collect();
         if !others.is_empty() {
             return Err(Error::model(BoxError::from(format!(
-                "safetensors holds tensors alone, and these are none: `{}`",
+                "safetensors can hold only tensors, and these values are not tensors: `{}`",
                 others.join("`, `")
             ))));
         }
@@ -97,7 +97,7 @@ impl FolderWriter {
         self.weights(tensors, None)
     }
 
-    /// Writes weights, with metadata if you have any.
+    /// Writes the weights, with optional metadata.
     ///
     /// # Errors
     /// As for [`state_dict`](Self::state_dict), and when two tensors have one name.
@@ -144,10 +144,10 @@ impl FolderWriter {
         Ok(())
     }
 
-    /// Writes weights that candle has.
+    /// Writes candle tensors as the weights.
     ///
     /// # Errors
-    /// As for [`state_dict`](Self::state_dict), and when a tensor cannot be brought to the CPU.
+    /// As for [`state_dict`](Self::state_dict), and when a tensor cannot be copied to the CPU.
     #[cfg(feature = "candle")]
     pub fn tensors<'a, N: AsRef<str>>(
         &mut self,
@@ -162,19 +162,19 @@ impl FolderWriter {
         self.weights(named, None)
     }
 
-    /// Writes a file of the model's own, such as `tokenizer.json`.
+    /// Writes another file of the model, such as `tokenizer.json`.
     ///
     /// # Errors
-    /// [`ErrorKind::UnsafePath`](crate::ErrorKind::UnsafePath) when the name leads out of the folder, or the operating system
-    /// refuses.
+    /// [`ErrorKind::UnsafePath`](crate::ErrorKind::UnsafePath) when the name leads out of the
+    /// folder, or when the operating system returns an error.
     pub fn file(&mut self, name: &str, bytes: &[u8]) -> Result<()> {
         self.file_with(name, |out| out.write_all(bytes))
     }
 
-    /// Writes a file of the model's own piece by piece.
+    /// Writes another file of the model piece by piece.
     ///
     /// # Errors
-    /// As for [`file`](Self::file), and what `write` fails with.
+    /// As for [`file`](Self::file), and the error of `write`.
     pub fn file_with(
         &mut self,
         name: &str,
@@ -192,10 +192,10 @@ impl FolderWriter {
         self.files.iter().any(|file| file == name)
     }
 
-    /// Puts every file in its place, and a model card if there is none.
+    /// Moves every file into the folder, and a model card if there is none.
     ///
     /// # Errors
-    /// When the operating system refuses.
+    /// When the operating system returns an error.
     pub(crate) fn finish(mut self, card: impl FnOnce() -> String) -> Result<()> {
         if !self.has(CARD) && !self.target.join(CARD).exists() {
             self.file(CARD, card().as_bytes())?;
@@ -203,15 +203,15 @@ impl FolderWriter {
         self.place_all().map(drop)
     }
 
-    /// Puts every file in its place. What says how the files belong together comes last, and the old
-    /// one goes first where it would fit neither what is there before nor what is there after: who
-    /// loads the folder in between finds that a file is missing, never a mixture.
+    /// Moves every file into the folder. The index and the configuration, which say how the files
+    /// belong together, come last. Old ones that would not fit the new files are removed first: a
+    /// reader in between finds that a file is missing, but never a mixture.
     ///
-    /// Gives the names of weights and configurations beside the new files that stay: they are of an
-    /// earlier save.
+    /// Returns the names of weights and configurations of an earlier save that remain beside the
+    /// new files.
     ///
     /// # Errors
-    /// When the operating system refuses.
+    /// When the operating system returns an error.
     pub(crate) fn place_all(self) -> Result<Vec<String>> {
         // What is known to fail does so before anything is touched.
         for name in &self.files {
@@ -254,8 +254,8 @@ impl FolderWriter {
         fs::rename(&from, &to).map_err(|error| Error::io(&to, error))
     }
 
-    /// What an earlier save has left beside the new files: weights under names that these do not have,
-    /// which would be read in their place and go, and weights and configurations that stay.
+    /// The files of an earlier save beside the new files: weights under other names, which would be
+    /// read in place of the new ones and are removed, and weights and configurations that remain.
     fn earlier(&self) -> (Vec<String>, Vec<String>) {
         let new: BTreeSet<&str> = self.files.iter().map(String::as_str).collect();
         let existing = self.existing();
@@ -269,7 +269,7 @@ impl FolderWriter {
         (stale.into_iter().map(str::to_owned).collect(), kept)
     }
 
-    /// What is there already in the folders of the new files.
+    /// The existing files in the folders of the new files.
     fn existing(&self) -> Vec<String> {
         let new = self.files.iter().map(String::as_str);
         let folders: BTreeSet<&str> = new
@@ -286,21 +286,10 @@ impl FolderWriter {
     }
 }
 
-/// What the name of an index ends with.
+/// The end of the name of an index.
 const INDEX_END: &str = ".index.json";
 
-/// The names of the files that an index names; none for what is no index.
-pub(crate) fn shard_names(index: &Path) -> Option<Vec<String>> {
-    let folder = index.parent()?;
-    let paths = shards_of(index).ok()?;
-    let names = paths.iter().map(|path| {
-        let name = path.strip_prefix(folder).ok()?;
-        Some(name.to_str()?.to_owned())
-    });
-    names.collect()
-}
-
-/// Whether two files have the same bytes, as far as that can be told.
+/// Whether two files can be read and have the same bytes.
 fn same(one: &Path, other: &Path) -> bool {
     let read = |path: &Path| read_file(path).ok();
     read(one).is_some_and(|bytes| Some(bytes) == read(other))

@@ -1,4 +1,4 @@
-//! The three verbs for NNx's model that writes text.
+//! `ModelHubMixin` for NNx's `GenerativeNNModel`.
 
 use nnx_net::{GenerativeNNModel, NNModel, Tokenizer};
 use nnx_params::{State, Value};
@@ -10,10 +10,10 @@ use crate::mixin::ModelHubMixin;
 use crate::nn_model;
 use crate::options::LoadOptions;
 
-/// The file that NNx writes the tokenizer to.
+/// The name of the tokenizer's file in NNx.
 const TOKENIZER: &str = "tokenizer.json";
 
-/// As [`NNModel`], with `tokenizer.json` beside it and the entry of `config.json` that names it.
+/// As for [`NNModel`], with the file `tokenizer.json` and the entry of `config.json` that names it.
 impl ModelHubMixin for GenerativeNNModel {
     const OPTIONS: &'static [&'static str] = NNModel::OPTIONS;
 

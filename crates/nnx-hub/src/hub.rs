@@ -1,4 +1,4 @@
-//! The client: everything that is asked of the Hub.
+//! The client of the Hub.
 
 mod commit;
 mod download;
@@ -10,6 +10,7 @@ mod repository;
 mod snapshot;
 mod tree;
 mod upload;
+mod upload_options;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -18,11 +19,14 @@ use std::sync::Arc;
 pub use self::remote_file::RemoteFile;
 pub use self::repository::{Identity, RepoInfo};
 pub use self::snapshot::SnapshotOptions;
-pub use self::tree::TreeEntry;
 pub use self::upload::Upload;
+pub use self::upload_options::UploadOptions;
+use crate::cache::RepoCache;
+use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
-use crate::exchange::{Client, Retry};
 use crate::progress::Progress;
+use crate::repo_id::RepoId;
+use crate::retry::Retry;
 use crate::settings::Settings;
 use crate::token::Token;
 use crate::transport::{Request, Response, Transport, TransportError};
@@ -44,7 +48,8 @@ use crate::transport::{Request, Response, Transport, TransportError};
 #[derive(Clone)]
 pub struct Hub {
     client: Client,
-    cache_dir: PathBuf,
+    cache_dir: Option<PathBuf>,
+    symlinks: bool,
     offline: bool,
     verify_cached: bool,
 }
@@ -54,12 +59,12 @@ impl Hub {
     ///
     /// # Errors
     /// [`ErrorKind::FeatureMissing`] without the feature `online`, unless `HF_HUB_OFFLINE` is set;
-    /// [`ErrorKind::Settings`] when the environment is not usable.
+    /// [`ErrorKind::Settings`] when a variable of the environment has no usable value.
     pub fn from_env() -> Result<Self> {
         Self::new(Settings::from_env()?)
     }
 
-    /// A client with settings of your own.
+    /// A client with the given settings.
     ///
     /// # Errors
     /// [`ErrorKind::FeatureMissing`] without the feature `online`, unless the settings are offline.
@@ -75,14 +80,14 @@ impl Hub {
     /// A client that uses the cache alone.
     ///
     /// # Errors
-    /// [`ErrorKind::Settings`] when the environment is not usable.
+    /// [`ErrorKind::Settings`] when a variable of the environment has no usable value.
     pub(crate) fn offline_from_env() -> Result<Self> {
         let mut settings = Settings::from_env()?;
         settings.offline = true;
         Self::new(settings)
     }
 
-    /// A client over a transport of your own.
+    /// A client over the given transport.
     pub fn with_transport(settings: Settings, transport: Arc<dyn Transport>) -> Self {
         Self {
             client: Client {
@@ -93,27 +98,28 @@ impl Hub {
                 progress: None,
             },
             cache_dir: settings.cache_dir,
+            symlinks: settings.symlinks,
             offline: settings.offline,
             verify_cached: true,
         }
     }
 
-    /// Sets how often and after what time something is tried again.
+    /// Sets the retry policy.
     #[must_use]
     pub fn retry(mut self, retry: Retry) -> Self {
         self.client.retry = retry;
         self
     }
 
-    /// Sets who is told of transfers.
+    /// Sets the receiver of progress events.
     #[must_use]
     pub fn progress(mut self, progress: Arc<dyn Progress>) -> Self {
         self.client.progress = Some(progress);
         self
     }
 
-    /// Sets whether files that are in the cache already are hashed again before they count, as those
-    /// that are downloaded always are. Default: `true`. Without it their size alone is compared.
+    /// Sets whether files in the cache are hashed again before they are used. If not, only their
+    /// sizes are compared. Downloads are always hashed. Default: `true`.
     #[must_use]
     pub fn verify_cached(mut self, verify: bool) -> Self {
         self.verify_cached = verify;
@@ -125,12 +131,25 @@ impl Hub {
         &self.client.endpoint
     }
 
-    /// The cache.
-    pub fn cache_dir(&self) -> &Path {
-        &self.cache_dir
+    /// The folder of the cache; `None` if no setting names it and there is no home folder.
+    pub fn cache_dir(&self) -> Option<&Path> {
+        self.cache_dir.as_deref()
     }
 
-    /// The same client with what a single call has of its own.
+    /// The part of the cache that belongs to a repository.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Settings`] when there is no folder to keep the cache in.
+    fn repo_cache(&self, repo: &RepoId) -> Result<RepoCache> {
+        let folder = self.cache_dir().ok_or_else(|| {
+            Error::from(ErrorKind::Settings {
+                what: "there is no home folder to keep the cache in; set `HF_HUB_CACHE`".to_owned(),
+            })
+        })?;
+        Ok(RepoCache::new(folder, repo, self.symlinks))
+    }
+
+    /// The same client with the overrides of a single call.
     pub(crate) fn overridden(
         mut self,
         token: Option<&Token>,
@@ -141,7 +160,7 @@ impl Hub {
             self.client.token = Some(token.clone()).filter(|token| !token.is_empty());
         }
         if let Some(cache_dir) = cache_dir {
-            self.cache_dir = cache_dir.to_path_buf();
+            self.cache_dir = Some(cache_dir.to_path_buf());
         }
         if let Some(progress) = progress {
             self.client.progress = Some(Arc::clone(progress));
@@ -172,12 +191,13 @@ impl fmt::Debug for Hub {
 
 #[cfg(feature = "online")]
 fn online(settings: &Settings) -> Result<Arc<dyn Transport>> {
-    use crate::transport::HttpTransport;
+    use crate::http_transport::HttpTransport;
 
-    Ok(Arc::new(match &settings.certificates {
+    let transport = match &settings.certificates {
         None => HttpTransport::new(settings.timeout),
         Some(file) => HttpTransport::trusting(file, settings.timeout)?,
-    }))
+    };
+    Ok(Arc::new(transport.proxies(settings.proxies.clone())))
 }
 
 #[cfg(not(feature = "online"))]
@@ -188,7 +208,7 @@ fn online(_: &Settings) -> Result<Arc<dyn Transport>> {
     }))
 }
 
-/// What carries nothing.
+/// A transport that refuses every request.
 struct NoTransport;
 
 impl Transport for NoTransport {

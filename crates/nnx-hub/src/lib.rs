@@ -1,9 +1,10 @@
-//! `save_pretrained`, `from_pretrained` and `push_to_hub` for any Rust model, interchangeable with
-//! Python's.
+//! `save_pretrained`, `from_pretrained` and `push_to_hub` for any Rust model, compatible with
+//! Python.
 //!
-//! Folders and repositories are those that `PyTorchModelHubMixin` of `huggingface_hub` writes and
-//! reads, to the byte where Python is deterministic. A download counts when its size and hash are
-//! those that the repository states, and a repository is read at one commit from first byte to last.
+//! Folders and repositories have the form that `PyTorchModelHubMixin` of `huggingface_hub` writes
+//! and reads, to the byte where Python is deterministic. A download is accepted only if its size
+//! and hash are those that the repository states, and all files of a repository are read at one
+//! commit.
 //!
 //! | to | use |
 //! |---|---|
@@ -20,19 +21,23 @@
 //! | `candle` | with `nnx` | a folder's weights as candle's tensors |
 //! | `online` | no | the network: a client over HTTPS |
 //!
-//! Without `online`, folders and the cache are used as ever; what needs the network is an error that
-//! names the feature.
+//! Without `online`, folders and the cache work as usual; a call that needs the network returns an
+//! error that names the feature.
 
+mod api_request;
 mod cache;
 mod card;
+mod client;
 mod config_json;
 mod digest;
 mod error;
-mod exchange;
 mod folder;
 mod folder_writer;
 #[cfg(feature = "generate")]
 mod generative_nn_model;
+mod http_date;
+#[cfg(feature = "online")]
+mod http_transport;
 mod hub;
 mod mixin;
 #[cfg(feature = "nnx")]
@@ -40,33 +45,41 @@ mod nn_model;
 mod options;
 mod patterns;
 mod progress;
+mod proxies;
 mod repo_id;
+mod retry;
 mod safe_path;
 mod setters;
 mod settings;
+mod state_dict_mismatch;
+mod status_error;
 mod token;
 mod transport;
+mod tree_entry;
 mod url;
 mod weights;
 
 pub use card::ModelCard;
 pub use config_json::config_json;
 pub use digest::Digest;
-pub use error::{BoxError, Error, ErrorKind, Mismatch, Misshaped, Result};
-pub use exchange::Retry;
+pub use error::{BoxError, Error, ErrorKind, Result};
 pub use folder::Folder;
 pub use folder_writer::{FolderWriter, copy_files};
-pub use hub::{Hub, Identity, RemoteFile, RepoInfo, SnapshotOptions, TreeEntry, Upload};
+#[cfg(feature = "online")]
+pub use http_transport::HttpTransport;
+pub use hub::{Hub, Identity, RemoteFile, RepoInfo, SnapshotOptions, Upload, UploadOptions};
 pub use mixin::ModelHubMixin;
 pub use options::{LoadOptions, MAX_SHARD_BYTES, PushOptions, SaveOptions};
 pub use patterns::matches as pattern_matches;
 pub use progress::{Direction, Event, Progress};
+pub use proxies::Proxies;
 pub use repo_id::RepoId;
+pub use retry::Retry;
 pub use settings::Settings;
+pub use state_dict_mismatch::{ShapeMismatch, StateDictMismatch};
 pub use token::Token;
-#[cfg(feature = "online")]
-pub use transport::HttpTransport;
 pub use transport::{Body, Header, Method, Request, Response, Transport, TransportError};
+pub use tree_entry::TreeEntry;
 
 #[cfg(all(doctest, feature = "nnx"))]
 #[doc = include_str!("../../../docs/hub.md")]

@@ -1,4 +1,4 @@
-//! The trait that gives a model the three verbs.
+//! The trait that gives a model `save_pretrained`, `from_pretrained` and `push_to_hub`.
 
 use std::path::Path;
 
@@ -10,14 +10,14 @@ use crate::hub::{Hub, SnapshotOptions, Upload};
 use crate::options::{LoadOptions, PushOptions, SaveOptions};
 use crate::repo_id::RepoId;
 
-/// The message of a commit, as Python's mixin words it.
+/// The default commit message of Python's mixin.
 const COMMIT_MESSAGE: &str = "Push model using huggingface_hub.";
 
-/// What Python's `PyTorchModelHubMixin` is, for any Rust model: say how the model is written into a
-/// folder and rebuilt from one, and have [`save_pretrained`](Self::save_pretrained),
+/// Python's `PyTorchModelHubMixin` for any Rust model. Implement how the model is written into a
+/// folder and rebuilt from it, and get [`save_pretrained`](Self::save_pretrained),
 /// [`from_pretrained`](Self::from_pretrained) and [`push_to_hub`](Self::push_to_hub).
 ///
-/// A model of candle that NNx does not know, in full:
+/// A complete example with a candle model that NNx does not know:
 ///
 #[cfg_attr(feature = "candle", doc = "```")]
 #[cfg_attr(not(feature = "candle"), doc = "```ignore")]
@@ -65,25 +65,25 @@ const COMMIT_MESSAGE: &str = "Push model using huggingface_hub.";
 /// # }
 /// ```
 pub trait ModelHubMixin: Sized {
-    /// Names of the options that [`read_pretrained`](Self::read_pretrained) understands beside
-    /// those that [`LoadOptions`] has for everyone. Others are refused before anything is read.
+    /// The names of the options that [`read_pretrained`](Self::read_pretrained) knows in addition
+    /// to the fields of [`LoadOptions`]. Other options are an error before anything is read.
     const OPTIONS: &'static [&'static str] = &[];
 
-    /// Writes what the model is rebuilt from: its weights and its configuration, and other files if
+    /// Writes the files from which the model can be rebuilt: weights, configuration, and others if
     /// it has any.
     ///
     /// # Errors
-    /// Whatever goes wrong; `?` takes any error.
+    /// Any error; `?` converts it.
     fn write_pretrained(&self, folder: &mut FolderWriter) -> Result<(), BoxError>;
 
     /// Rebuilds the model from a folder.
     ///
     /// # Errors
-    /// Whatever goes wrong; `?` takes any error. A weight that is absent or has another shape than
-    /// the model wants should be one; `VarBuilder::from_tensors` of candle takes care of that.
+    /// Any error; `?` converts it. A weight that is absent or has a wrong shape should be an error;
+    /// `VarBuilder::from_tensors` of candle checks this.
     fn read_pretrained(folder: &Folder, options: &LoadOptions) -> Result<Self, BoxError>;
 
-    /// What the model card says of models of this kind.
+    /// The model card of models of this kind.
     fn model_card(&self) -> ModelCard {
         ModelCard::default()
     }
@@ -93,12 +93,12 @@ pub trait ModelHubMixin: Sized {
         self.model_card().to_string()
     }
 
-    /// Saves the model in a folder: `model.safetensors`, `config.json`, what else it has, and
-    /// `README.md` if there is none.
+    /// Saves the model in a folder: `model.safetensors`, `config.json`, other files of the model,
+    /// and `README.md` if there is none.
     ///
     /// # Errors
-    /// When the model refuses or the disk does. The folder is as it was then, unless it was the last
-    /// step that failed, in which the files take their places one by one.
+    /// An error of the model or of the disk. The folder is unchanged, unless the last step failed,
+    /// which renames the files one by one.
     fn save_pretrained(&self, folder: impl AsRef<Path>) -> Result<()> {
         self.save_pretrained_with(folder, &SaveOptions::default())
     }
@@ -116,12 +116,12 @@ pub trait ModelHubMixin: Sized {
         })
     }
 
-    /// Loads a model from a folder, or, if there is none of that name, from the repository
-    /// `owner/name` on the Hub, all of it at one commit.
+    /// Loads a model from a folder, or, if there is no such folder, from the repository
+    /// `owner/name` on the Hub, all files at one commit.
     ///
     /// # Errors
-    /// When there is neither, a file is missing or not what the model takes, or the download fails;
-    /// the error's kind and text say which.
+    /// When there is neither, when a file is missing or invalid, or when the download fails; the
+    /// kind and the text of the error say which.
     fn from_pretrained(id_or_folder: impl AsRef<Path>) -> Result<Self> {
         Self::from_pretrained_with(id_or_folder, &LoadOptions::default())
     }
@@ -145,15 +145,16 @@ pub trait ModelHubMixin: Sized {
                 return model.map_err(Error::model);
             }
         }
-        let busy = "the folder changed while it was read, each time; load it when nobody writes it";
+        let busy = "the folder changed during every read; load it when no program writes to it";
         Err(Error::io(folder.path(), std::io::Error::other(busy)))
     }
 
-    /// Pushes the model to the repository, which is made if it is absent, as one commit. Weights that
-    /// it replaces under other names, such as shards and their index, are deleted with it.
+    /// Pushes the model to the repository as one commit. The repository is created if it is absent.
+    /// The commit deletes weights that it replaces under other names, such as shards and their
+    /// index.
     ///
     /// # Errors
-    /// When the model cannot be saved, the Hub refuses, or the network does; see
+    /// When the model cannot be saved, or on an error of the Hub or the network; see
     /// [`ErrorKind`](crate::ErrorKind).
     fn push_to_hub(&self, repo: &str) -> Result<Upload> {
         self.push_to_hub_with(repo, &PushOptions::default())
@@ -167,10 +168,10 @@ pub trait ModelHubMixin: Sized {
         let repo = RepoId::parse(repo)?;
         let hub = options.client()?;
         let folder = std::env::temp_dir();
-        let staged = Staging::within(&folder).map_err(|error| Error::io(&folder, error))?;
+        let staged = Staging::new_in(&folder).map_err(|error| Error::io(&folder, error))?;
         // The model is asked first: one that cannot be saved makes no repository.
         self.save_pretrained_with(staged.path(), &options.save)?;
-        let mut options = options.clone().replace_weights(true);
+        let mut options = options.upload.clone().replace_weights(true);
         options
             .commit_message
             .get_or_insert_with(|| COMMIT_MESSAGE.to_owned());
@@ -178,10 +179,10 @@ pub trait ModelHubMixin: Sized {
     }
 }
 
-/// How often a folder is read that changes in the meantime.
+/// How often a folder is read again because it changed during the read.
 const MAX_READS: usize = 5;
 
-/// The folder to read: the one that was given, or the snapshot of a repository.
+/// The folder to read: the given one, or the snapshot of a repository.
 fn folder_of(given: &Path, options: &LoadOptions) -> Result<std::path::PathBuf> {
     if given.is_dir() {
         return Ok(given.to_path_buf());

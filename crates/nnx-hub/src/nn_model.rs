@@ -1,4 +1,4 @@
-//! The three verbs for NNx's own model.
+//! `ModelHubMixin` for NNx's `NNModel`.
 
 use nnx_checkpoint::{NNCheckpoint, StateDict};
 use nnx_net::NNModel;
@@ -13,16 +13,16 @@ use crate::folder_writer::FolderWriter;
 use crate::mixin::ModelHubMixin;
 use crate::options::LoadOptions;
 
-/// The option that names submodules whose weights are not loaded.
+/// The option with the names of submodules whose weights are not loaded.
 const EXCLUDE_SUBMODULES: &str = "exclude_submodules";
 
-/// As `NNModel.save_pretrained` and `NNModel.from_pretrained` of NNx: `config.json` holds
-/// `net_params`, `params` and `transforms`, each of the first two may stand flat; loading is strict
-/// unless it is told otherwise; the device replaces the one that was saved; weights of other float
-/// dtypes become float32. The device is the CPU unless the options name another. A model starts in evaluation mode, as [`NNModel`] says.
+/// As in NNx, `config.json` has `net_params`, `params` and `transforms`, and the first two may be
+/// flat. Loading is strict by default. The device is the CPU unless the options name another one,
+/// whatever was saved. Weights of other float dtypes become float32. A model starts in evaluation
+/// mode, see [`NNModel`].
 impl ModelHubMixin for NNModel {
-    /// `exclude_submodules`: a list of names of top-level submodules whose weights are in the file
-    /// but not in the net.
+    /// `exclude_submodules`: the names of top-level submodules whose weights are in the file but
+    /// not in the net.
     const OPTIONS: &'static [&'static str] = &[EXCLUDE_SUBMODULES];
 
     fn write_pretrained(&self, folder: &mut FolderWriter) -> Result<(), BoxError> {
@@ -43,9 +43,9 @@ impl ModelHubMixin for NNModel {
     }
 }
 
-/// Writes a model's weights and configuration; `more` stands in the configuration beside NNx's own
-/// entries, as a subclass of `NNModel` in Python adds them: `GenerativeNNModel` writes its
-/// `tokenizer.json` and gives `{"tokenizer": {"filename": "tokenizer.json"}}`.
+/// Writes the weights and the configuration of a model; `more` is added to NNx's own entries of the
+/// configuration, as subclasses of `NNModel` do in Python. `GenerativeNNModel` writes its
+/// `tokenizer.json` and adds `{"tokenizer": {"filename": "tokenizer.json"}}`.
 pub(crate) fn write(
     model: &NNModel,
     more: State,
@@ -70,7 +70,7 @@ pub(crate) fn write(
     Ok(())
 }
 
-/// A checkpoint with what the folder holds.
+/// A checkpoint with the contents of the folder.
 fn checkpoint(folder: &Folder, config: &State) -> Result<NNCheckpoint, BoxError> {
     let invalid =
         |key: &str, error: nnx_params::Error| folder.config_error(format!("`{key}`: {error}"));
@@ -116,7 +116,7 @@ fn checkpoint(folder: &Folder, config: &State) -> Result<NNCheckpoint, BoxError>
     Ok(checkpoint)
 }
 
-/// An object of the configuration; none where it stands flat.
+/// An object of the configuration; `None` if it is flat.
 fn part<'a>(folder: &Folder, config: &'a State, key: &str) -> Result<Option<&'a State>, BoxError> {
     match config.get(key) {
         None => Ok(None),
@@ -130,13 +130,13 @@ fn part<'a>(folder: &Folder, config: &'a State, key: &str) -> Result<Option<&'a 
     }
 }
 
-/// A folder has no point of training; a checkpoint wants one.
+/// A folder has no training position, but a checkpoint requires one.
 fn no_point_of_training() -> Result<NNIterationDataPoint, BoxError> {
     let nothing = NNEvaluationDataPoint::builder().build()?;
     Ok(NNIterationDataPoint::new(0.0, 0, 0, 0, nothing))
 }
 
-/// Leaves out the weights of top-level submodules.
+/// Removes the weights of top-level submodules.
 fn exclude(state: &mut StateDict, names: &Value) -> Result<(), BoxError> {
     let names: Option<Vec<&str>> = names
         .as_items()
@@ -159,7 +159,7 @@ fn exclude(state: &mut StateDict, names: &Value) -> Result<(), BoxError> {
     Ok(())
 }
 
-/// Keeps the entries of those names.
+/// Keeps the entries with those names.
 fn retain(state: &mut StateDict, keep: impl Fn(&str) -> bool) {
     let mut kept = StateDict::new();
     for (name, value) in state.iter().filter(|(name, _)| keep(name)) {
@@ -168,8 +168,8 @@ fn retain(state: &mut StateDict, keep: impl Fn(&str) -> bool) {
     *state = kept;
 }
 
-/// The model with the weights that fit it by their names; what the weights lack is that of a fresh
-/// net of seed 0. Whoever listens is told of both.
+/// The model with the weights whose names fit; missing weights are those of a fresh net with seed
+/// 0. A note lists both.
 fn in_part(
     checkpoint: NNCheckpoint,
     device: Devices,

@@ -1,4 +1,4 @@
-//! How the three verbs are told what to do.
+//! The options of `save_pretrained`, `from_pretrained` and `push_to_hub`.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,23 +6,23 @@ use std::sync::Arc;
 
 use nnx_params::{Devices, State, Value};
 
-use crate::Hub;
 use crate::card::ModelCard;
 use crate::error::{Error, ErrorKind, Result};
+use crate::hub::{Hub, UploadOptions};
 use crate::progress::{Event, Progress};
 use crate::setters::setters;
 
-/// The most bytes of tensors in one file of weights, as in `huggingface_hub`.
+/// The default limit of tensor bytes in one weights file, as in `huggingface_hub`.
 pub const MAX_SHARD_BYTES: u64 = 5_000_000_000;
 
 /// How a model is saved.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SaveOptions {
-    /// The most bytes of tensors in one file of weights. Default: [`MAX_SHARD_BYTES`].
+    /// The most tensor bytes in one weights file. Default: [`MAX_SHARD_BYTES`].
     pub max_shard_bytes: u64,
-    /// The model card, in the place of the model's own. A `README.md` that is there stays either
-    /// way. Default: none.
+    /// The model card, in place of the model's own. An existing `README.md` is always kept.
+    /// Default: none.
     pub card: Option<ModelCard>,
 }
 
@@ -50,21 +50,21 @@ pub struct LoadOptions {
     pub revision: Option<String>,
     /// Whether files in the cache are downloaded again. Default: `false`.
     pub force_download: bool,
-    /// Whether only the cache is used. Default: what `HF_HUB_OFFLINE` says.
+    /// Whether only the cache is used. Default: the value of `HF_HUB_OFFLINE`.
     pub local_files_only: bool,
-    /// The cache, in the place of the client's. Default: none.
+    /// The cache, in place of the client's. Default: none.
     pub cache_dir: Option<PathBuf>,
-    /// The token, in the place of the client's; an empty one sends none. Default: none.
+    /// The token, in place of the client's; with an empty one, no token is sent. Default: none.
     pub token: Option<crate::Token>,
-    /// Where the model shall compute, in the place of what its configuration says; for models that
-    /// know devices. Default: the model's own choice.
+    /// The device of the model, in place of the one in its configuration; for models that know
+    /// devices. Default: the model's choice.
     pub device: Option<Devices>,
-    /// Whether names that the model or the weights lack are an error; none is the model's own
-    /// default. A wrong shape always is one. Default: none.
+    /// Whether names that only the model or only the weights have are an error. A wrong shape is
+    /// always an error. Default: none, and the model decides.
     pub strict: Option<bool>,
-    /// The client. Default: [`Hub::from_env`], made when the model is not a folder.
+    /// The client. Default: [`Hub::from_env`], if the model is not a folder.
     pub hub: Option<Hub>,
-    /// Told of what is downloaded and left out. Default: nobody.
+    /// Receives the progress of the download, and notes. Default: none.
     pub progress: Option<Arc<dyn Progress>>,
     options: State,
 }
@@ -82,29 +82,29 @@ impl LoadOptions {
         progress(progress: Arc<dyn Progress>) = Some(progress);
     }
 
-    /// Sets an option of the model's own; see [`ModelHubMixin::OPTIONS`](crate::ModelHubMixin::OPTIONS).
+    /// Sets an option of the model; see [`ModelHubMixin::OPTIONS`](crate::ModelHubMixin::OPTIONS).
     #[must_use]
     pub fn option(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         self.options.insert(name, value);
         self
     }
 
-    /// The value of an option of the model's own.
+    /// The value of an option of the model.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.options.get(name)
     }
 
-    /// Tells whoever listens a line, such as what was left out.
+    /// Sends a note to the receiver of the progress.
     pub fn note(&self, line: &str) {
         if let Some(progress) = &self.progress {
             progress.on(&Event::Note(line));
         }
     }
 
-    /// Refuses options that the model does not have.
+    /// Refuses options that the model does not know.
     ///
     /// # Errors
-    /// [`ErrorKind::UnknownOption`] for the first of them.
+    /// [`ErrorKind::UnknownOption`] for the first unknown option.
     pub(crate) fn refuse_unknown(&self, known: &[&str]) -> Result<()> {
         match self.options.keys().find(|name| !known.contains(name)) {
             None => Ok(()),
@@ -130,58 +130,55 @@ impl fmt::Debug for LoadOptions {
     }
 }
 
-/// How a folder is uploaded.
+/// How a model is pushed: how it is saved, how the folder is uploaded, and by which client.
+///
+/// The setters of [`UploadOptions`] exist here as well.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct PushOptions {
-    /// The first line of the commit. Default: that of Python's mixin, or of `upload_folder`.
-    pub commit_message: Option<String>,
-    /// More on the commit. Default: none.
-    pub commit_description: Option<String>,
-    /// Whether a repository that is made is private. Default: what the Hub makes of it.
-    pub private: Option<bool>,
-    /// The branch, which must exist. Default: `main`.
-    pub branch: Option<String>,
-    /// Whether the commit becomes a pull request. Default: `false`.
-    pub create_pr: bool,
-    /// Patterns of which a file must match one. Default: none, and every file is taken.
-    pub allow_patterns: Option<Vec<String>>,
-    /// Patterns of files that are left out. Default: none.
-    pub ignore_patterns: Vec<String>,
-    /// Patterns of files in the repository that the commit deletes, unless it has them. Default:
-    /// none.
-    pub delete_patterns: Vec<String>,
-    /// Whether weights that are in the repository go when the commit brings all weights of a model
-    /// under other names: shards and their index in the place of one file, or the other way round.
-    /// They would be read in the place of the new ones, or beside them. Default: `false`; pushing a
-    /// model does it always.
-    pub replace_weights: bool,
-    /// The folder within the repository. Default: its root.
-    pub path_in_repo: Option<String>,
-    /// The token, in the place of the client's. Default: none.
-    pub token: Option<crate::Token>,
+    /// How the folder is uploaded. Weights that the model replaces under other names are always
+    /// deleted, and the default message is the one of Python's mixin.
+    pub upload: UploadOptions,
     /// How the model is saved before it is pushed.
     pub save: SaveOptions,
+    /// The token, in place of the client's. Default: none.
+    pub token: Option<crate::Token>,
     /// The client. Default: [`Hub::from_env`].
     pub hub: Option<Hub>,
-    /// Told of what is uploaded. Default: nobody.
+    /// Receives the progress of the upload. Default: none.
     pub progress: Option<Arc<dyn Progress>>,
 }
 
+/// Makes setters that pass their value on to [`UploadOptions`].
+macro_rules! upload_setters {
+    ($($name:ident($value:ident: $of:ty);)*) => {$(
+        #[doc = concat!("Sets [`UploadOptions::", stringify!($name), "`].")]
+        #[must_use]
+        pub fn $name(mut self, $value: $of) -> Self {
+            self.upload = self.upload.$name($value);
+            self
+        }
+    )*};
+}
+
 impl PushOptions {
+    upload_setters! {
+        commit_message(message: impl Into<String>);
+        commit_description(text: impl Into<String>);
+        private(private: bool);
+        branch(branch: impl Into<String>);
+        create_pr(create: bool);
+        allow_patterns(patterns: impl IntoIterator<Item = impl Into<String>>);
+        ignore_patterns(patterns: impl IntoIterator<Item = impl Into<String>>);
+        delete_patterns(patterns: impl IntoIterator<Item = impl Into<String>>);
+        allow_ignored(allow: bool);
+        path_in_repo(path: impl Into<String>);
+    }
+
     setters! {
-        commit_message(message: impl Into<String>) = Some(message.into());
-        commit_description(text: impl Into<String>) = Some(text.into());
-        private(private: bool) = Some(private);
-        branch(branch: impl Into<String>) = Some(branch.into());
-        create_pr(create: bool) = create;
-        allow_patterns(of: impl IntoIterator<Item = impl Into<String>>) = Some(of.into_iter().map(Into::into).collect());
-        ignore_patterns(of: impl IntoIterator<Item = impl Into<String>>) = of.into_iter().map(Into::into).collect();
-        delete_patterns(of: impl IntoIterator<Item = impl Into<String>>) = of.into_iter().map(Into::into).collect();
-        replace_weights(replace: bool) = replace;
-        path_in_repo(path: impl Into<String>) = Some(path.into());
-        token(token: crate::Token) = Some(token);
+        upload(upload: UploadOptions) = upload;
         save(save: SaveOptions) = save;
+        token(token: crate::Token) = Some(token);
         hub(hub: Hub) = Some(hub);
         progress(progress: Arc<dyn Progress>) = Some(progress);
     }
@@ -189,7 +186,7 @@ impl PushOptions {
     /// The client that the options ask for.
     ///
     /// # Errors
-    /// Those of [`Hub::from_env`].
+    /// As for [`Hub::from_env`].
     pub(crate) fn client(&self) -> Result<Hub> {
         let hub = match &self.hub {
             Some(hub) => hub.clone(),
@@ -202,15 +199,8 @@ impl PushOptions {
 impl fmt::Debug for PushOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PushOptions")
-            .field("commit_message", &self.commit_message)
-            .field("private", &self.private)
-            .field("branch", &self.branch)
-            .field("create_pr", &self.create_pr)
-            .field("allow_patterns", &self.allow_patterns)
-            .field("ignore_patterns", &self.ignore_patterns)
-            .field("delete_patterns", &self.delete_patterns)
-            .field("replace_weights", &self.replace_weights)
-            .field("path_in_repo", &self.path_in_repo)
+            .field("upload", &self.upload)
+            .field("save", &self.save)
             .finish_non_exhaustive()
     }
 }

@@ -1,6 +1,7 @@
-//! Patterns of file names, as Python's `fnmatch` has them.
+//! Patterns of file names, as in Python's `fnmatch`.
 
-/// Whether a path is taken: it matches one of `allow`, where there are any, and none of `ignore`.
+/// Whether a path matches at least one pattern of `allow`, if there are any, and no pattern of
+/// `ignore`.
 pub(crate) fn takes(path: &str, allow: Option<&[String]>, ignore: &[String]) -> bool {
     allow.is_none_or(|allow| any(path, allow)) && !any(path, ignore)
 }
@@ -10,8 +11,8 @@ pub(crate) fn any(path: &str, patterns: &[String]) -> bool {
     patterns.iter().any(|pattern| matches(path, pattern))
 }
 
-/// Whether a path matches a pattern: case counts, `*` stands for any characters, slashes among them,
-/// and `folder/` for all that is below it.
+/// Whether a path matches a pattern. Patterns are case-sensitive, `*` matches any characters
+/// including slashes, and `folder/` matches everything below it.
 ///
 /// ```
 /// use nnx_hub::pattern_matches;
@@ -57,8 +58,8 @@ pub fn matches(path: &str, pattern: &str) -> bool {
     pattern[at..].iter().all(|c| *c == '*')
 }
 
-/// The length of a `[…]` that has the character in it; of a bracket that nothing closes, 1, if the
-/// character is one.
+/// The length of a `[…]` that contains the character; 1 for an unclosed bracket, if the character
+/// is a bracket.
 fn class(pattern: &[char], character: char) -> Option<usize> {
     let negated = pattern.get(1) == Some(&'!');
     let first = if negated { 2 } else { 1 };

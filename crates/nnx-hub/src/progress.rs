@@ -1,6 +1,6 @@
-//! What a transfer tells while it runs.
+//! The progress of transfers.
 
-/// Told of everything that takes time, in both directions; any closure over [`Event`] is one.
+/// Receives the progress of uploads and downloads. A closure that takes an [`Event`] implements it.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -15,7 +15,7 @@
 /// # let _ = progress;
 /// ```
 pub trait Progress: Send + Sync {
-    /// Called from the thread that does the work.
+    /// Called in the thread that does the work.
     fn on(&self, event: &Event<'_>);
 }
 
@@ -25,7 +25,7 @@ impl<F: Fn(&Event<'_>) + Send + Sync> Progress for F {
     }
 }
 
-/// Where the bytes go.
+/// The direction of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// From the Hub.
@@ -34,37 +34,37 @@ pub enum Direction {
     Up,
 }
 
-/// What happened.
+/// An event of a transfer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event<'a> {
-    /// Files will be transferred; those that are there already do not count.
+    /// A transfer starts; files that are already there do not count.
     Planned {
-        /// Where they go.
+        /// The direction.
         direction: Direction,
-        /// How many.
+        /// The number of files.
         files: usize,
         /// Their bytes.
         bytes: u64,
     },
-    /// Bytes of a file were transferred. A transfer that starts over goes back.
+    /// Bytes of a file were transferred. The number decreases when a transfer starts again.
     Advanced {
-        /// Where they go.
+        /// The direction.
         direction: Direction,
-        /// The file's name in the repository.
+        /// The path of the file in the repository.
         file: &'a str,
-        /// Its bytes that were transferred.
+        /// The transferred bytes of the file.
         done: u64,
-        /// All its bytes.
+        /// The size of the file in bytes.
         total: u64,
     },
-    /// A file is there, checked.
+    /// A file is complete and verified.
     Finished {
-        /// Where it went.
+        /// The direction.
         direction: Direction,
-        /// The file's name in the repository.
+        /// The path of the file in the repository.
         file: &'a str,
     },
-    /// Something went wrong and is tried again, or something was left out: a line for people.
+    /// A line for people, for example about a retry or about ignored weights.
     Note(&'a str),
 }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::error::{Error, ErrorKind, Result, shown};
 
-/// A repository's name, `owner/name` or `name`, by the Hub's rules.
+/// The name of a repository by the Hub's rules: `owner/name` or `name`.
 ///
 /// ```
 /// use nnx_hub::RepoId;
@@ -30,22 +30,22 @@ impl RepoId {
         let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         let parts: Vec<&str> = id.split('/').collect();
         let why = if parts.len() > 2 {
-            "it is `owner/name` or `name`"
+            "it must be `owner/name` or `name`"
         } else if parts.iter().any(|part| part.is_empty()) {
-            "neither owner nor name is empty"
+            "neither owner nor name may be empty"
         } else if !parts.iter().all(|part| part.chars().all(allowed)) {
-            "it holds letters, digits, `-`, `_` and `.` alone"
+            "only letters, digits, `-`, `_` and `.` are allowed"
         } else if parts
             .iter()
             .any(|part| part.starts_with(['-', '.']) || part.ends_with(['-', '.']))
         {
-            "neither part begins or ends with `-` or `.`"
+            "no part may begin or end with `-` or `.`"
         } else if parts.last().is_some_and(|name| name.len() > MAX_CHARACTERS) {
             "a name has at most 96 characters"
         } else if id.contains("--") || id.contains("..") {
             "`--` and `..` are not allowed"
         } else if id.ends_with(".git") {
-            "it does not end in `.git`"
+            "it may not end in `.git`"
         } else {
             return Ok(Self(id.to_owned()));
         };
@@ -57,7 +57,7 @@ impl RepoId {
         &self.0
     }
 
-    /// The owner, where one is named.
+    /// The owner, if the name has one.
     pub fn owner(&self) -> Option<&str> {
         self.0.split_once('/').map(|(owner, _)| owner)
     }
@@ -72,7 +72,7 @@ impl FromStr for RepoId {
     type Err = Error;
 
     /// # Errors
-    /// Those of [`parse`](Self::parse).
+    /// As for [`parse`](Self::parse).
     fn from_str(id: &str) -> Result<Self> {
         Self::parse(id)
     }

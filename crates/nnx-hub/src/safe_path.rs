@@ -54,7 +54,7 @@ const MAX_BYTES: usize = 1024;
 fn component(part: &str) -> Option<&'static str> {
     match part {
         "" => Some("it is absolute, or has an empty part"),
-        "." | ".." => Some("it climbs"),
+        "." | ".." => Some("it leads upwards"),
         _ if part.eq_ignore_ascii_case(".git") => Some("`.git` is git's own"),
         _ => None,
     }

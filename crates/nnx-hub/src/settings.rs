@@ -1,18 +1,19 @@
-//! What the `hf` tools keep in variables and files: endpoint, token, cache.
+//! The settings that the `hf` tools read from variables and files: endpoint, token, cache.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::proxies::Proxies;
 use crate::token::Token;
 
-/// The Hub that everyone means.
+/// The address of the public Hub.
 pub(crate) const DEFAULT_ENDPOINT: &str = "https://huggingface.co";
 
-/// How long a connection may be silent, unless `HF_HUB_DOWNLOAD_TIMEOUT` says otherwise.
+/// The default of `HF_HUB_DOWNLOAD_TIMEOUT`: how long a connection may be silent.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Where the Hub is and who asks, as the variables and files of the `hf` tools say.
+/// The settings of the client, read from the variables and files of the `hf` tools.
 ///
 /// | variable | what |
 /// |---|---|
@@ -22,9 +23,11 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 /// | `HF_HUB_DISABLE_IMPLICIT_TOKEN` | send no token that was not given in the program |
 /// | `HF_HOME`, `XDG_CACHE_HOME` | where all of it lies, by default `~/.cache/huggingface` |
 /// | `HF_HUB_CACHE`, `HUGGINGFACE_HUB_CACHE` | the cache, by default `$HF_HOME/hub` |
+/// | `HF_HUB_DISABLE_SYMLINKS` | put files into the cache instead of symbolic links |
 /// | `HF_HUB_OFFLINE`, `TRANSFORMERS_OFFLINE` | use the cache alone |
 /// | `HF_HUB_DOWNLOAD_TIMEOUT` | seconds of silence, by default 30 |
 /// | `SSL_CERT_FILE` | the certificates to trust, as PEM, in the place of Mozilla's list |
+/// | `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY` | the way to the network; see [`Proxies`] |
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Settings {
@@ -32,26 +35,35 @@ pub struct Settings {
     pub endpoint: String,
     /// The token, if there is one.
     pub token: Option<Token>,
-    /// The cache.
-    pub cache_dir: PathBuf,
+    /// The folder of the cache; `None` if no variable names it and there is no home folder.
+    pub cache_dir: Option<PathBuf>,
+    /// Whether the cache uses symbolic links where the file system supports them.
+    pub symlinks: bool,
     /// Whether only the cache is used.
     pub offline: bool,
     /// How long a connection may be silent.
     pub timeout: Duration,
-    /// The file of certificates to trust, as PEM, in the place of Mozilla's list.
+    /// The file of certificates to trust, as PEM, in place of Mozilla's list.
     pub certificates: Option<PathBuf>,
+    /// The proxies.
+    pub proxies: Proxies,
 }
 
 impl Settings {
-    /// The settings of this process's environment.
+    /// Reads the settings from the environment of this process. Without `HOME`, the home folder is
+    /// the one that the system has for the user.
     ///
     /// # Errors
-    /// [`ErrorKind::Settings`] when a variable has no usable value, or there is no home folder.
+    /// [`ErrorKind::Settings`] when a variable has no usable value, [`ErrorKind::Io`] when the file of
+    /// the token cannot be read.
     pub fn from_env() -> Result<Self> {
-        Self::from_variables(&|name| std::env::var(name).ok())
+        Self::from_variables(&|name| match (name, std::env::var(name).ok()) {
+            ("HOME", None) => std::env::home_dir()?.into_os_string().into_string().ok(),
+            (_, value) => value,
+        })
     }
 
-    /// The settings of an environment of your own.
+    /// Reads the settings from the given variables.
     ///
     /// # Errors
     /// As for [`from_env`](Self::from_env).
@@ -60,16 +72,17 @@ impl Settings {
             let home = variable("HOME").or_else(|| variable("USERPROFILE"));
             home.filter(|home| !home.is_empty())
         };
-        let path = |text: String| -> Result<PathBuf> {
+        // What is below a home folder that there is not, is not there either.
+        let path = |text: String| -> Option<PathBuf> {
             let text = expand(&text, variable);
             match text.strip_prefix("~/") {
-                Some(rest) => Ok(PathBuf::from(home().ok_or_else(no_home)?).join(rest)),
-                None => Ok(PathBuf::from(text)),
+                Some(rest) => Some(PathBuf::from(home()?).join(rest)),
+                None => Some(PathBuf::from(text)),
             }
         };
         let hf_home = || match (variable("HF_HOME"), variable("XDG_CACHE_HOME")) {
             (Some(hf), _) => path(hf),
-            (None, Some(cache)) => Ok(path(cache)?.join("huggingface")),
+            (None, Some(cache)) => Some(path(cache)?.join("huggingface")),
             (None, None) => path("~/.cache/huggingface".to_owned()),
         };
         let cache = variable("HF_HUB_CACHE").or_else(|| variable("HUGGINGFACE_HUB_CACHE"));
@@ -87,8 +100,8 @@ impl Settings {
             .is_some_and(|it| it.contains('@'))
         {
             return Err(Error::from(ErrorKind::Settings {
-                what: "`HF_ENDPOINT` holds a user's name or password, which would end up in \
-                       messages; use a token instead"
+                what: "`HF_ENDPOINT` contains a user name or password, which messages would \
+                       show; use a token instead"
                     .to_owned(),
             }));
         }
@@ -97,12 +110,13 @@ impl Settings {
             endpoint: endpoint.to_owned(),
             token: token(variable, &|| match variable("HF_TOKEN_PATH") {
                 Some(file) => path(file),
-                None => Ok(hf_home()?.join("token")),
+                None => Some(hf_home()?.join("token")),
             })?,
             cache_dir: match cache {
-                Some(cache) => path(cache)?,
-                None => hf_home()?.join("hub"),
+                Some(cache) => path(cache),
+                None => hf_home().map(|home| home.join("hub")),
             },
+            symlinks: !is_true(variable("HF_HUB_DISABLE_SYMLINKS")),
             offline: is_true(
                 variable("HF_HUB_OFFLINE").or_else(|| variable("TRANSFORMERS_OFFLINE")),
             ),
@@ -110,13 +124,14 @@ impl Settings {
             certificates: variable("SSL_CERT_FILE")
                 .filter(|file| !file.is_empty())
                 .map(PathBuf::from),
+            proxies: Proxies::from_variables(variable),
         })
     }
 }
 
 fn token(
     variable: &dyn Fn(&str) -> Option<String>,
-    file: &dyn Fn() -> Result<PathBuf>,
+    file: &dyn Fn() -> Option<PathBuf>,
 ) -> Result<Option<Token>> {
     if is_true(variable("HF_HUB_DISABLE_IMPLICIT_TOKEN")) {
         return Ok(None);
@@ -127,7 +142,10 @@ fn token(
             return Ok(Some(token));
         }
     }
-    let token = Token::new(&read_if_there(&file()?)?)?;
+    let Some(file) = file() else {
+        return Ok(None);
+    };
+    let token = Token::new(&read_if_there(&file)?)?;
     Ok(Some(token).filter(|token| !token.is_empty()))
 }
 
@@ -139,14 +157,14 @@ fn read_if_there(path: &Path) -> Result<String> {
     }
 }
 
-/// What the `hf` tools take for true.
+/// Whether the `hf` tools read the value as true.
 fn is_true(value: Option<String>) -> bool {
     value.is_some_and(|value| {
         ["1", "ON", "YES", "TRUE"].contains(&value.to_ascii_uppercase().as_str())
     })
 }
 
-/// Puts the values of `$NAME` and `${NAME}` in their places; what has no value stays.
+/// Replaces `$NAME` and `${NAME}` by their values; a name without a value is unchanged.
 fn expand(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -171,13 +189,6 @@ fn expand(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> String {
         }
     }
     out + rest
-}
-
-#[cold]
-fn no_home() -> Error {
-    Error::from(ErrorKind::Settings {
-        what: "there is no home folder to keep the cache in; set `HF_HOME`".to_owned(),
-    })
 }
 
 #[cfg(test)]
@@ -206,7 +217,18 @@ mod tests {
 
     #[track_caller]
     fn check_cache(variables: &[(&str, &str)], expected: &str) {
-        assert_eq!(settings(variables).cache_dir, Path::new(expected));
+        let found = settings(variables).cache_dir.unwrap();
+        assert_eq!(found, Path::new(expected));
+    }
+
+    #[test]
+    fn without_a_home_folder_the_rest_is_there() {
+        let nothing = settings(&[]);
+        assert_eq!((nothing.cache_dir, nothing.token), (None, None));
+        assert_eq!(settings(&[("HF_HOME", "~/x")]).cache_dir, None);
+        check_cache(&[("HF_HUB_CACHE", "/c")], "/c");
+        let token = settings(&[("HF_TOKEN", "hf_var")]).token;
+        assert_eq!(token, Some(Token::new("hf_var").unwrap()));
     }
 
     #[test]

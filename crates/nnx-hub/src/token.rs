@@ -1,32 +1,32 @@
-//! The secret that a request is allowed by.
+//! The access token.
 
 use std::fmt;
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// A user access token of the Hub. It shows itself nowhere: not in `Debug`, not in an error, and it
-/// is sent to the Hub's own origin alone.
+/// A user access token of the Hub. It never appears in `Debug` or in an error, and it is sent only
+/// to the Hub's own origin.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token(String);
 
 impl Token {
-    /// A token; spaces and line breaks around it are dropped, as the `hf` tools drop them. An empty
-    /// one stands for none.
+    /// Makes a token of a text without the spaces and line breaks around it, as the `hf` tools do.
+    /// An empty token means that no token is sent.
     ///
     /// # Errors
-    /// [`ErrorKind::Settings`] when it holds characters that a header cannot.
+    /// [`ErrorKind::Settings`] when the text has characters that a header cannot have.
     pub fn new(text: &str) -> Result<Self> {
         let text: String = text.chars().filter(|c| !"\r\n".contains(*c)).collect();
         let text = text.trim();
         if !text.chars().all(|c| c.is_ascii_graphic()) {
             return Err(Error::from(ErrorKind::Settings {
-                what: "the token holds a character that no token has; copy it again".to_owned(),
+                what: "the token contains a character that no token has; copy it again".to_owned(),
             }));
         }
         Ok(Self(text.to_owned()))
     }
 
-    /// Whether it stands for none.
+    /// Whether the token is empty, so that none is sent.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -36,7 +36,7 @@ impl Token {
         format!("Bearer {}", self.0)
     }
 
-    /// A text of somebody else's without the token.
+    /// A text from outside, with the token removed.
     pub(crate) fn hidden_in(&self, text: &str) -> String {
         if self.is_empty() {
             return text.to_owned();

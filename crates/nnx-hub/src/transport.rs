@@ -1,48 +1,42 @@
-//! One exchange with a server: what the client needs of a network.
-
-#[cfg(feature = "online")]
-mod http;
+//! One HTTP exchange: what the client needs of the network.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, Read};
 
-#[cfg(feature = "online")]
-pub use self::http::HttpTransport;
-
-/// Carries a request to a server and its reply back.
+/// Sends a request to a server and returns the reply.
 ///
-/// It does one exchange and decides nothing: redirects are not followed, nothing is tried again, no
-/// header is added that says who asks, and bodies are passed on as they come, not inflated.
-/// What may be sent where, what is tried again and what a reply means is the client's business,
-/// which is the same over every transport. `HttpTransport` (feature `online`) is one over HTTP; a
-/// server in memory is another, for tests.
+/// A transport does one exchange and decides nothing: it follows no redirects, repeats nothing,
+/// adds no header that identifies the user, and does not decompress bodies. The client decides what
+/// is sent where, what is repeated and what a reply means, in the same way over every transport.
+/// `HttpTransport` (feature `online`) is a transport over HTTP; a server in memory is another one,
+/// for tests.
 pub trait Transport: Send + Sync {
-    /// One exchange.
+    /// Does one exchange.
     ///
     /// # Errors
-    /// When there is no reply, or not all of its headers.
+    /// When the reply or a part of its headers is missing.
     fn send(&self, request: Request<'_>) -> Result<Response, TransportError>;
 }
 
-/// The verbs of HTTP that the Hub uses.
+/// The HTTP methods that the Hub uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Method {
-    /// Asks for something.
+    /// Requests data.
     Get,
-    /// Asks for the headers alone.
+    /// Requests only the headers.
     Head,
-    /// Sends something to be worked on.
+    /// Sends data to be processed.
     Post,
-    /// Sends something to be kept.
+    /// Sends data to be stored.
     Put,
-    /// Asks to remove something.
+    /// Requests a deletion.
     Delete,
 }
 
 impl Method {
-    /// As it stands on the wire.
+    /// The name of the method in a request.
     pub fn name(self) -> &'static str {
         match self {
             Self::Get => "GET",
@@ -54,24 +48,24 @@ impl Method {
     }
 }
 
-/// A header's name, in lower case, and its value.
+/// The name of a header, in lower case, and its value.
 pub type Header = (Cow<'static, str>, String);
 
-/// What is sent.
+/// A request.
 #[non_exhaustive]
 pub struct Request<'a> {
     /// The verb.
     pub method: Method,
     /// The whole URL.
     pub url: String,
-    /// The headers; which host is asked, and how long the body is, the transport adds.
+    /// The headers; the transport adds the host and the length of the body.
     pub headers: Vec<Header>,
     /// The body.
     pub body: Body<'a>,
 }
 
 impl<'a> Request<'a> {
-    /// A request with all its parts.
+    /// Makes a request of its parts.
     pub fn new(method: Method, url: String, headers: Vec<Header>, body: Body<'a>) -> Self {
         Self {
             method,
@@ -104,7 +98,7 @@ pub enum Body<'a> {
     Empty,
     /// Bytes in memory.
     Bytes(&'a [u8]),
-    /// Bytes that are read while they are sent, and how many.
+    /// Bytes that are read while they are sent, and their number.
     Reader(&'a mut (dyn Read + Send), u64),
 }
 
@@ -118,17 +112,17 @@ impl fmt::Debug for Body<'_> {
     }
 }
 
-/// What came back.
+/// A reply.
 pub struct Response {
     /// The status.
     pub status: u16,
     headers: Vec<(String, String)>,
-    /// The body; reading fails where the connection breaks.
+    /// The body; a read fails when the connection breaks.
     pub body: Box<dyn Read + Send>,
 }
 
 impl Response {
-    /// A reply with all its parts.
+    /// Makes a reply of its parts.
     pub fn new(
         status: u16,
         headers: impl IntoIterator<Item = (String, String)>,
@@ -144,7 +138,7 @@ impl Response {
         }
     }
 
-    /// The value of a header, whose name is given in lower case.
+    /// The value of the header with the given lower-case name.
     pub fn header(&self, name: &str) -> Option<&str> {
         let found = self.headers.iter().find(|(key, _)| key == name);
         found.map(|(_, value)| value.as_str())
@@ -167,24 +161,24 @@ impl fmt::Debug for Response {
     }
 }
 
-/// Why there is no reply.
+/// The reason why there is no reply.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TransportError {
     /// The server was silent for too long.
     #[error("no answer within the time allowed")]
     Timeout,
-    /// The connection could not be made, or broke.
+    /// The connection failed or broke.
     #[error("{0}")]
     Broken(String),
-    /// The request cannot be carried at all; trying again is of no use.
+    /// The request cannot be sent at all; a retry would fail as well.
     #[error("{0}")]
     Impossible(String),
 }
 
 impl TransportError {
-    /// What an error of reading a body stands for.
-    pub(crate) fn of_read(error: &io::Error) -> Self {
+    /// The error that a failed read of a body means.
+    pub(crate) fn from_read_error(error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => Self::Timeout,
             _ => Self::Broken("the connection broke before all was sent".to_owned()),

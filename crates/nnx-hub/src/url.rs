@@ -23,6 +23,40 @@ pub(crate) fn origin(url: &str) -> Option<String> {
     Some(format!("{scheme}://{host}"))
 }
 
+/// The parts of a URL that say which server is asked.
+pub(crate) struct Authority<'a> {
+    pub(crate) is_secure: bool,
+    /// The host, in brackets if it is an address of IPv6.
+    pub(crate) host: &'a str,
+    pub(crate) port: u16,
+}
+
+/// The server of a URL; `None` where [`origin`] is.
+pub(crate) fn authority(url: &str) -> Option<Authority<'_>> {
+    origin(url)?;
+    let (scheme, rest) = split(url)?;
+    let text = &rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())];
+    let is_secure = scheme.eq_ignore_ascii_case("https");
+    let default = if is_secure { 443 } else { 80 };
+    // The colons of an address of IPv6 are within its brackets.
+    let port_at = text.rfind(':').filter(|at| !text[*at..].contains(']'));
+    let (host, port) = match port_at {
+        Some(at) => (&text[..at], text[at + 1..].parse().ok()?),
+        None => (text, default),
+    };
+    Some(Authority {
+        is_secure,
+        host,
+        port,
+    })
+}
+
+/// The path of a URL and its query.
+pub(crate) fn path_and_query(url: &str) -> &str {
+    let rest = split(url).map_or(url, |(_, rest)| rest);
+    rest.find('/').map_or("/", |slash| &rest[slash..])
+}
+
 /// The URL that a reference leads to from a base; none where it leads nowhere that is spoken here.
 pub(crate) fn join(base: &str, reference: &str) -> Option<String> {
     if reference

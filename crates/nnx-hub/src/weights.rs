@@ -1,6 +1,9 @@
 //! Which files hold weights, and which of them stand in the way of others.
 
 use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
+
+use nnx_checkpoint::shards_of;
 
 /// The weights' file.
 pub(crate) const WEIGHTS: &str = "model.safetensors";
@@ -24,7 +27,7 @@ enum Family {
 }
 
 impl Family {
-    fn of(name: &str) -> Option<Self> {
+    fn from_name(name: &str) -> Option<Self> {
         if name == WEIGHTS || name == INDEX || is_shard(name, "model-", ".safetensors") {
             return Some(Self::SafeTensors);
         }
@@ -54,9 +57,47 @@ fn split(path: &str) -> (&str, &str) {
     path.split_at(path.rfind('/').map_or(0, |slash| slash + 1))
 }
 
-/// Whether a file holds weights, or says which files do.
+/// Whether a file holds the weights of a folder, or says which files do.
 pub(crate) fn is_weights(path: &str) -> bool {
-    Family::of(split(path).1).is_some()
+    Family::from_name(split(path).1).is_some()
+}
+
+/// What the names of files end with that hold weights, whatever the names begin with.
+const WEIGHT_ENDS: [&str; 11] = [
+    ".safetensors",
+    ".bin",
+    ".pt",
+    ".pth",
+    ".pt2",
+    ".ckpt",
+    ".gguf",
+    ".onnx",
+    ".h5",
+    ".msgpack",
+    ".npz",
+];
+
+/// What the names of indexes contain, those of a variant (`….index.fp16.json`) among them.
+const INDEX_PARTS: [&str; 2] = [".safetensors.index.", ".bin.index."];
+
+/// Whether the name of a file says that it holds weights, in a form of this crate's or in another
+/// tool's.
+pub(crate) fn looks_like_weights(path: &str) -> bool {
+    WEIGHT_ENDS.iter().any(|end| path.ends_with(end))
+        || INDEX_PARTS.iter().any(|part| path.contains(part))
+}
+
+/// The folders of weights, each with a slash at its end.
+pub(crate) fn folders_of_weights<'a>(paths: impl Iterator<Item = &'a str>) -> BTreeSet<&'a str> {
+    paths
+        .filter(|path| looks_like_weights(path))
+        .map(|path| split(path).0)
+        .collect()
+}
+
+/// Whether a file's folder is one of those.
+pub(crate) fn is_within(path: &str, folders: &BTreeSet<&str>) -> bool {
+    folders.contains(split(path).0)
 }
 
 /// Those of the files that are there already that hold weights which the new files replace under
@@ -72,7 +113,7 @@ pub(crate) fn replaced<'a>(
     let mut complete: HashMap<&str, Family> = HashMap::new();
     for path in new {
         let (folder, name) = split(path);
-        let Some(family) = Family::of(name) else {
+        let Some(family) = Family::from_name(name) else {
             continue;
         };
         let (whole, index) = family.names();
@@ -90,10 +131,21 @@ pub(crate) fn replaced<'a>(
     existing
         .filter(|path| {
             let (folder, name) = split(path);
-            let family = Family::of(name).zip(complete.get(folder));
+            let family = Family::from_name(name).zip(complete.get(folder));
             family.is_some_and(|(old, new)| old <= *new) && !new.contains(path)
         })
         .collect()
+}
+
+/// The names of the files that an index names; `None` for a file that is not an index.
+pub(crate) fn shard_names(index: &Path) -> Option<Vec<String>> {
+    let folder = index.parent()?;
+    let paths = shards_of(index).ok()?;
+    let names = paths.iter().map(|path| {
+        let name = path.strip_prefix(folder).ok()?;
+        Some(name.to_str()?.to_owned())
+    });
+    names.collect()
 }
 
 #[cfg(test)]

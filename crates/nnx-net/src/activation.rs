@@ -1,18 +1,17 @@
 //! The activation functions, as PyTorch defines them, NaN and infinities included.
 //!
-//! Every function is made of candle's differentiable operations and runs on every device.
-
-mod one_pass;
+//! Every function consists of candle's differentiable operations and runs on every device.
 
 use candle_core::{D, Tensor};
 use nnx_params::Activations;
 
 use crate::error::Result;
+use crate::one_pass;
 
 /// Applies an activation; softmax runs over the last axis.
 ///
 /// # Errors
-/// When candle fails, as it does on a dtype that is no float.
+/// When candle fails, for example on a dtype that is not a float.
 pub fn activate(activation: Activations, xs: &Tensor) -> Result<Tensor> {
     Ok(match activation {
         Activations::Elu => elu(xs, 1.0, 1.0),
@@ -31,7 +30,7 @@ type Candle = candle_core::Result<Tensor>;
 /// `scale * x` above zero, `scale * alpha * (e^x - 1)` at and below it.
 fn elu(xs: &Tensor, alpha: f64, scale: f64) -> Candle {
     let is_low = xs.le(0.0)?;
-    // The branch not taken must stay finite, or its gradient would be infinity times zero.
+    // The unused branch must stay finite, or its gradient would be infinity times zero.
     let low = is_low.where_cond(xs, &xs.zeros_like()?)?;
     // e^x - 1 is 2t / (1 - t) with t = tanh(x / 2): without cancellation for x at most zero.
     let half = low.affine(0.5, 0.0)?.tanh()?;
@@ -63,10 +62,10 @@ fn softmax(xs: &Tensor) -> Candle {
 /// `ln(1 + e^x)` up to the threshold of 20, `x` above it.
 fn softplus(xs: &Tensor) -> Candle {
     let is_high = xs.gt(SOFTPLUS_THRESHOLD)?;
-    // The branch not taken must stay finite, or its gradient would be infinity times zero.
+    // The unused branch must stay finite, or its gradient would be infinity times zero.
     let power = is_high.where_cond(&xs.zeros_like()?, xs)?.exp()?;
     let sum = power.affine(1.0, 1.0)?;
-    // What rounding took from 1 + e^x is put back, which keeps the digits of very small values.
+    // Adds what rounding has removed from 1 + e^x, which keeps the digits of very small values.
     let lost = ((&power - sum.affine(1.0, -1.0)?)? / &sum)?;
     let curved = (sum.log()? + lost)?;
     is_high.where_cond(xs, &curved)

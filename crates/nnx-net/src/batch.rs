@@ -1,8 +1,8 @@
-//! Samples with what is true of them.
+//! Samples with their targets.
 
 use candle_core::Tensor;
 
-/// The inputs of a net, and the targets of their outputs.
+/// The inputs of a net, and the targets for their outputs.
 ///
 /// ```
 /// use candle_core::{Device, Tensor};
@@ -10,18 +10,24 @@ use candle_core::Tensor;
 ///
 /// let inputs = Tensor::new(&[[1_f32, 2.0], [3.0, 4.0]], &Device::Cpu)?;
 /// let batch = Batch::new([inputs], Tensor::new(&[0_i64, 1], &Device::Cpu)?);
-/// assert_eq!(batch.seeds(), None);
+/// assert_eq!(batch.seeds, None);
 /// # Ok::<(), candle_core::Error>(())
 /// ```
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Batch {
-    inputs: Vec<Tensor>,
-    targets: Tensor,
-    seeds: Option<usize>,
+    /// The inputs; see [`Inputs`](crate::Inputs) for what each net takes.
+    pub inputs: Vec<Tensor>,
+    /// The targets, one row per sample.
+    pub targets: Tensor,
+    /// For a part of a graph from a neighbour loader: only the first `seeds` nodes count. They are the
+    /// nodes that the loader was asked for; the others are their neighbours, which can belong to
+    /// another split. Default: all rows count.
+    pub seeds: Option<usize>,
 }
 
 impl Batch {
-    /// A batch; see [`Inputs`](crate::Inputs) for what each net takes.
+    /// A batch whose rows all count.
     pub fn new(inputs: impl IntoIterator<Item = Tensor>, targets: Tensor) -> Self {
         Self {
             inputs: inputs.into_iter().collect(),
@@ -30,26 +36,10 @@ impl Batch {
         }
     }
 
-    /// A part of a graph that a neighbour loader cut out: its first nodes are those that were asked
-    /// for, the others their neighbours, which may belong to another split. Only the first count.
+    /// Sets [`seeds`](Self::seeds).
     #[must_use]
-    pub fn with_seeds(mut self, count: usize) -> Self {
-        self.seeds = Some(count);
+    pub fn seeds(mut self, count: impl Into<Option<usize>>) -> Self {
+        self.seeds = count.into();
         self
-    }
-
-    /// The inputs.
-    pub fn inputs(&self) -> &[Tensor] {
-        &self.inputs
-    }
-
-    /// What is true, a row a sample.
-    pub fn targets(&self) -> &Tensor {
-        &self.targets
-    }
-
-    /// How many of the first rows count; none where all do.
-    pub fn seeds(&self) -> Option<usize> {
-        self.seeds
     }
 }

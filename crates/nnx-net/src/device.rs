@@ -1,4 +1,4 @@
-//! Where a net computes.
+//! The device on which a net computes.
 
 use candle_core::Device;
 use nnx_params::Devices;

@@ -1,12 +1,12 @@
-//! Dropout, by mode.
+//! Dropout.
 
 use candle_core::Tensor;
 
 use crate::error::{Error, Result};
-use crate::net::Mode;
+use crate::mode::Mode;
 
-/// Inverted dropout: in training each element becomes zero with probability `p`, and the others
-/// grow by `1 / (1 - p)`; in evaluation nothing happens.
+/// Inverted dropout: in training each element becomes zero with probability `p`, and the others are
+/// multiplied by `1 / (1 - p)`; in evaluation the elements are unchanged.
 ///
 /// The elements dropped follow from the mode's generator. They are not those that PyTorch would
 /// drop, whose masks come from another generator than its weights.
@@ -26,8 +26,11 @@ pub(crate) fn dropout(xs: &Tensor, p: f64, mode: &mut Mode<'_>) -> Result<Tensor
     }
     let mut mask = Vec::new();
     let count = xs.elem_count();
-    mask.try_reserve_exact(count)
-        .map_err(|_| Error::unsupported(format!("no memory for a mask of `{count}` elements")))?;
+    mask.try_reserve_exact(count).map_err(|_| {
+        Error::unsupported(format!(
+            "there is no memory for a mask of `{count}` elements"
+        ))
+    })?;
     #[expect(
         clippy::cast_possible_truncation,
         reason = "the factor is applied in float32, as the activations are"

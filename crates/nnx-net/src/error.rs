@@ -7,9 +7,8 @@ use nnx_params::Losses;
 /// The result of every fallible call in this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What went wrong: one word wide, so that results stay small.
-///
-/// [`kind`](Error::kind) tells the cause.
+/// What went wrong; [`kind`](Error::kind) is the cause. It is one word wide, so that results stay
+/// small.
 #[derive(Debug)]
 pub struct Error(Box<ErrorKind>);
 
@@ -17,9 +16,9 @@ pub struct Error(Box<ErrorKind>);
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// An input that the net cannot take.
+    /// An input that the net does not take.
     #[error("{net} takes {expected}, got {found}")]
-    Input {
+    WrongInput {
         /// The kind of net, such as `feed_fwd`.
         net: &'static str,
         /// What the net takes.
@@ -27,9 +26,9 @@ pub enum ErrorKind {
         /// What it was given.
         found: String,
     },
-    /// Targets that do not go with the logits.
+    /// Targets that do not fit the logits.
     #[error("the loss `{loss}` takes {expected}, got {found}")]
-    Target {
+    WrongTarget {
         /// The loss.
         loss: Losses,
         /// What it takes.
@@ -37,16 +36,16 @@ pub enum ErrorKind {
         /// What it was given.
         found: String,
     },
-    /// The configurations do not belong together.
+    /// The configurations do not fit together.
     #[error("{what}")]
-    Configuration {
+    InvalidConfiguration {
         /// What was expected and what was found.
         what: String,
     },
     /// The weights are not those of the net.
     #[error("{0}")]
-    StateDict(StateDictMismatch),
-    /// Sound, but not something that this version or build runs.
+    WrongWeights(StateDictMismatch),
+    /// The request may be valid, but this version or build does not support it.
     #[error("{what}")]
     Unsupported {
         /// What is not supported, and what to do instead where there is a way.
@@ -55,15 +54,15 @@ pub enum ErrorKind {
     /// The checkpoint cannot be read or made.
     #[error(transparent)]
     Checkpoint(#[from] nnx_checkpoint::Error),
-    /// A configuration is not a valid one.
+    /// A configuration is not valid.
     #[error(transparent)]
     Params(#[from] nnx_params::Error),
-    /// The tensor library refused.
+    /// The tensor library failed.
     #[error(transparent)]
     Candle(#[from] candle_core::Error),
 }
 
-/// Everything that keeps a state dict from fitting a net, found in one go.
+/// All differences between a state dict and the parameters of a net.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StateDictMismatch {
@@ -72,12 +71,12 @@ pub struct StateDictMismatch {
     /// Names that the state dict has and the net lacks, in the state dict's order.
     pub unexpected: Vec<String>,
     /// Names whose shapes differ, in the net's order.
-    pub misshaped: Vec<ShapeMismatch>,
-    /// Names of the net behind which the state dict has something that is no tensor.
+    pub shape_mismatches: Vec<ShapeMismatch>,
+    /// Names of the net whose values in the state dict are not tensors.
     pub not_tensors: Vec<String>,
 }
 
-/// One tensor whose shape is not that of the net's parameter.
+/// A tensor whose shape differs from that of the net's parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ShapeMismatch {
@@ -90,11 +89,11 @@ pub struct ShapeMismatch {
 }
 
 impl StateDictMismatch {
-    /// Whether the state dict fits after all.
+    /// Whether there is no difference.
     pub fn is_empty(&self) -> bool {
         self.missing.is_empty()
             && self.unexpected.is_empty()
-            && self.misshaped.is_empty()
+            && self.shape_mismatches.is_empty()
             && self.not_tensors.is_empty()
     }
 }
@@ -117,7 +116,7 @@ impl fmt::Display for StateDictMismatch {
             name,
             expected,
             found,
-        } in &self.misshaped
+        } in &self.shape_mismatches
         {
             write!(
                 f,
@@ -129,10 +128,29 @@ impl fmt::Display for StateDictMismatch {
     }
 }
 
+impl ErrorKind {
+    /// The kind's name in `snake_case`, for scripts: it stays the same from version to version.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::WrongInput { .. } => "wrong_input",
+            Self::WrongTarget { .. } => "wrong_target",
+            Self::InvalidConfiguration { .. } | Self::Params(_) => "invalid_configuration",
+            Self::WrongWeights(_) => "wrong_weights",
+            Self::Unsupported { .. } | Self::Candle(_) => "unsupported",
+            Self::Checkpoint(error) => error.kind().name(),
+        }
+    }
+}
+
 impl Error {
     /// The cause.
     pub fn kind(&self) -> &ErrorKind {
         &self.0
+    }
+
+    /// The name of the cause: [`ErrorKind::name`].
+    pub fn name(&self) -> &'static str {
+        self.kind().name()
     }
 
     /// The cause, owned.
@@ -140,41 +158,41 @@ impl Error {
         *self.0
     }
 
-    /// An input that the net cannot take.
+    /// An input that the net does not take.
     #[cold]
     pub(crate) fn input(
         net: &'static str,
         expected: impl Into<String>,
         found: impl Into<String>,
     ) -> Self {
-        Self::from(ErrorKind::Input {
+        Self::from(ErrorKind::WrongInput {
             net,
             expected: expected.into(),
             found: found.into(),
         })
     }
 
-    /// Targets that do not go with the logits.
+    /// Targets that do not fit the logits.
     #[cold]
     pub(crate) fn target(
         loss: Losses,
         expected: impl Into<String>,
         found: impl Into<String>,
     ) -> Self {
-        Self::from(ErrorKind::Target {
+        Self::from(ErrorKind::WrongTarget {
             loss,
             expected: expected.into(),
             found: found.into(),
         })
     }
 
-    /// Configurations that do not belong together.
+    /// Configurations that do not fit together.
     #[cold]
     pub(crate) fn configuration(what: impl Into<String>) -> Self {
-        Self::from(ErrorKind::Configuration { what: what.into() })
+        Self::from(ErrorKind::InvalidConfiguration { what: what.into() })
     }
 
-    /// Something this version or build does not run.
+    /// Something that this version or build does not support.
     #[cold]
     pub(crate) fn unsupported(what: impl Into<String>) -> Self {
         Self::from(ErrorKind::Unsupported { what: what.into() })

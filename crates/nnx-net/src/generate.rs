@@ -1,7 +1,8 @@
 //! Text from a language model.
 
 mod logits;
-mod tokenizer;
+pub(crate) mod options;
+pub(crate) mod tokenizer;
 
 use std::hash::{BuildHasher, RandomState};
 use std::ops::ControlFlow;
@@ -10,22 +11,23 @@ use candle_core::{DType, Device, Tensor};
 use nnx_params::NetParams;
 
 use crate::error::{Error, Result};
+use crate::key_value_cache::KeyValueCache;
 use crate::model::NNModel;
-use crate::net::KeyValueCache;
 use crate::rng::Generator;
-use logits::Filters;
-pub use tokenizer::Tokenizer;
+use logits::LogitFilters;
+use options::GenerateOptions;
+use tokenizer::Tokenizer;
 
 /// A language model with its tokenizer: NNx's `GenerativeNNModel`.
 ///
 /// ```no_run
 /// use nnx_checkpoint::NNCheckpoint;
-/// use nnx_net::{GenerativeNNModel, Generation, NNModel, Tokenizer};
+/// use nnx_net::{GenerateOptions, GenerativeNNModel, NNModel, Tokenizer};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let model = NNModel::from_checkpoint(&NNCheckpoint::from_file("model.pt")?)?;
 /// let model = GenerativeNNModel::new(model, Tokenizer::from_file("tokenizer.json")?)?;
-/// println!("{}", model.generate("Once upon", &Generation::new().temperature(0.0))?);
+/// println!("{}", model.generate("Once upon", &GenerateOptions::new().temperature(0.0))?);
 /// # Ok(())
 /// # }
 /// ```
@@ -36,98 +38,11 @@ pub struct GenerativeNNModel {
     max_seq_len: usize,
 }
 
-/// How text is generated.
-#[derive(Clone, Debug)]
-pub struct Generation {
-    max_new_tokens: usize,
-    filters: Filters,
-    stop: Vec<String>,
-    seed: Option<u64>,
-    use_cache: bool,
-}
-
-impl Generation {
-    /// At most 64 tokens, drawn as the model weighs them.
-    pub fn new() -> Self {
-        Self {
-            max_new_tokens: 64,
-            filters: Filters::default(),
-            stop: Vec::new(),
-            seed: None,
-            use_cache: true,
-        }
-    }
-
-    /// The most tokens that are added. Default: 64.
-    #[must_use]
-    pub fn max_new_tokens(mut self, count: usize) -> Self {
-        self.max_new_tokens = count;
-        self
-    }
-
-    /// What the logits are divided by: 0 takes the largest always, higher ones give more variety.
-    /// Default: 1.
-    #[must_use]
-    pub fn temperature(mut self, temperature: f64) -> Self {
-        self.filters.temperature = temperature;
-        self
-    }
-
-    /// Only the largest logits can be drawn. Default: all.
-    #[must_use]
-    pub fn top_k(mut self, count: usize) -> Self {
-        self.filters.top_k = Some(count);
-        self
-    }
-
-    /// Only the likeliest tokens can be drawn that have this probability together. Default: all.
-    #[must_use]
-    pub fn top_p(mut self, probability: f64) -> Self {
-        self.filters.top_p = Some(probability);
-        self
-    }
-
-    /// Makes tokens that have occurred less likely, the more the further it is above 1. Default: 1.
-    #[must_use]
-    pub fn repetition_penalty(mut self, penalty: f64) -> Self {
-        self.filters.repetition_penalty = penalty;
-        self
-    }
-
-    /// Texts that end the generation when one stands in what was added. Default: none.
-    #[must_use]
-    pub fn stop<T: Into<String>>(mut self, texts: impl IntoIterator<Item = T>) -> Self {
-        self.stop = texts.into_iter().map(Into::into).collect();
-        self
-    }
-
-    /// The same seed draws the same tokens. They are not those that PyTorch draws, whose
-    /// `multinomial` has another generator. Default: another seed each time.
-    #[must_use]
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = Some(seed);
-        self
-    }
-
-    /// Whether keys and values of earlier tokens are kept, not computed again. Default: yes.
-    #[must_use]
-    pub fn use_cache(mut self, use_cache: bool) -> Self {
-        self.use_cache = use_cache;
-        self
-    }
-}
-
-impl Default for Generation {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl GenerativeNNModel {
-    /// A model that generates.
+    /// A model that generates text with a tokenizer.
     ///
     /// # Errors
-    /// When the model is no transformer.
+    /// When the model is not a transformer.
     pub fn new(model: NNModel, tokenizer: Tokenizer) -> Result<Self> {
         let NetParams::Transformer(params) = model.net_params() else {
             return Err(Error::configuration(format!(
@@ -152,27 +67,27 @@ impl GenerativeNNModel {
         &self.tokenizer
     }
 
-    /// The prompt and what the model adds, as the tokenizer decodes both.
+    /// The prompt and the text that the model adds, decoded together.
     ///
     /// # Errors
-    /// When an option is out of its range, the tokenizer fails, or it gives tokens that the model
-    /// does not have.
-    pub fn generate(&self, prompt: &str, generation: &Generation) -> Result<String> {
-        self.generate_with(prompt, generation, |_| {})
+    /// When an option is out of its range, the tokenizer fails, or the tokenizer gives tokens that
+    /// the model does not have.
+    pub fn generate(&self, prompt: &str, options: &GenerateOptions) -> Result<String> {
+        self.generate_with(prompt, options, |_| {})
     }
 
-    /// [`generate`](Self::generate), with a call for each token that is added, before texts that
-    /// stop are looked for.
+    /// [`generate`](Self::generate), calling `on_token` with each token that is added, before the
+    /// added text is searched for [`stop`](GenerateOptions::stop).
     ///
     /// # Errors
     /// As for [`generate`](Self::generate).
     pub fn generate_with(
         &self,
         prompt: &str,
-        generation: &Generation,
+        options: &GenerateOptions,
         mut on_token: impl FnMut(u32),
     ) -> Result<String> {
-        self.go_on(prompt, generation, |tokens| {
+        self.extend(prompt, options, |tokens| {
             if let Some(token) = tokens.last() {
                 on_token(*token);
             }
@@ -180,25 +95,26 @@ impl GenerativeNNModel {
         })
     }
 
-    /// [`generate`](Self::generate), with a call for the text so far, the prompt alone and then
-    /// after each token, which also says whether to go on: for text that is shown as it comes.
+    /// [`generate`](Self::generate), calling `on_text` with the text so far: first with the prompt
+    /// alone, then after each token. `on_text` decides whether generation continues, so that text can
+    /// be shown while it is generated.
     ///
-    /// A text may end with U+FFFD while the bytes of a character are not complete.
+    /// The text may end with U+FFFD while the bytes of a character are incomplete.
     ///
     /// # Errors
     /// As for [`generate`](Self::generate).
     pub fn generate_while(
         &self,
         prompt: &str,
-        generation: &Generation,
+        options: &GenerateOptions,
         mut on_text: impl FnMut(&str) -> ControlFlow<()>,
     ) -> Result<String> {
-        generation.filters.check()?;
+        LogitFilters::new(options).check()?;
         let prompted = self.tokenizer.decode(&self.prompt(prompt)?)?;
         if on_text(&prompted).is_break() {
             return Ok(prompted);
         }
-        self.go_on(prompt, generation, |tokens| {
+        self.extend(prompt, options, |tokens| {
             Ok(on_text(&self.tokenizer.decode(tokens)?))
         })
     }
@@ -215,35 +131,33 @@ impl GenerativeNNModel {
         Ok(tokens)
     }
 
-    /// Adds tokens while `on_tokens`, which sees all of them, says so.
-    fn go_on(
+    /// Adds tokens while `on_tokens`, which is called with all tokens, says so.
+    fn extend(
         &self,
         prompt: &str,
-        generation: &Generation,
+        options: &GenerateOptions,
         mut on_tokens: impl FnMut(&[u32]) -> Result<ControlFlow<()>>,
     ) -> Result<String> {
-        generation.filters.check()?;
+        let filters = LogitFilters::new(options);
+        filters.check()?;
         let mut tokens = self.prompt(prompt)?;
         let prompt_len = tokens.len();
-        let seed = generation
+        let seed = options
             .seed
             .unwrap_or_else(|| RandomState::new().hash_one(prompt));
         let mut generator = Generator::new(seed);
         let mut cache = KeyValueCache::new();
-        for _ in 0..generation.max_new_tokens {
-            let mut logits = self.next_logits(&tokens, &mut cache, generation.use_cache)?;
-            let next = generation
-                .filters
-                .draw(&mut logits, &tokens, &mut generator);
-            tokens.push(next);
+        for _ in 0..options.max_new_tokens {
+            let mut logits = self.next_logits(&tokens, &mut cache, options.use_cache)?;
+            tokens.push(filters.draw(&mut logits, &tokens, &mut generator));
             if on_tokens(&tokens)?.is_break() {
                 break;
             }
-            if !generation.stop.is_empty() {
+            if !options.stop.is_empty() {
                 let added = self
                     .tokenizer
                     .decode(tokens.get(prompt_len..).unwrap_or(&[]))?;
-                if generation.stop.iter().any(|stop| added.contains(stop)) {
+                if options.stop.iter().any(|stop| added.contains(stop)) {
                     break;
                 }
             }
@@ -269,7 +183,7 @@ impl GenerativeNNModel {
                 .predict(&batch(window(self.max_seq_len))?)?
                 .logits
         } else if cache.is_empty() || cache.len() >= self.max_seq_len {
-            // A full window is computed anew: its keys are turned by positions that have moved.
+            // A full window is computed again: the cached keys are rotated by their old positions.
             cache.clear();
             self.model
                 .forward_with_cache(&batch(window(self.max_seq_len))?, cache)?

@@ -1,9 +1,9 @@
-//! How the library fills a parameter that it has just made.
+//! The initial values of parameters.
 
 use crate::error::{Error, Result};
 use crate::rng::Generator;
 
-/// The rule that gives a parameter its first values.
+/// How a parameter is initialised.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Init {
     /// `kaiming_uniform_` with `a = sqrt(5)`: the weights of linear and convolution layers.
@@ -11,12 +11,12 @@ pub(crate) enum Init {
         /// Inputs that one output sums over.
         fan_in: usize,
     },
-    /// Uniform within `1 / sqrt(fan_in)`: their biases.
+    /// Uniform within `1 / sqrt(fan_in)`: the biases of these layers.
     FanInUniform {
         /// Inputs that one output sums over.
         fan_in: usize,
     },
-    /// PyG's own `kaiming_uniform`, which rounds at other places than PyTorch's.
+    /// PyG's `kaiming_uniform`, which rounds at other steps than PyTorch's.
     GraphKaimingUniform {
         /// Inputs that one output sums over.
         fan_in: usize,
@@ -26,7 +26,7 @@ pub(crate) enum Init {
         /// The sum of the last two sizes.
         fans: usize,
     },
-    /// `normal_` around zero.
+    /// `normal_` with mean zero.
     Normal {
         /// The standard deviation.
         std: f64,
@@ -49,9 +49,9 @@ impl Init {
             Self::Normal { std } => generator.normal_vec(count, std),
             Self::Constant(value) => {
                 let mut values = Vec::new();
-                values
-                    .try_reserve_exact(count)
-                    .map_err(|_| Error::unsupported(format!("no memory for `{count}` numbers")))?;
+                values.try_reserve_exact(count).map_err(|_| {
+                    Error::unsupported(format!("there is no memory for `{count}` numbers"))
+                })?;
                 values.resize(count, value);
                 Ok(values)
             }
@@ -62,12 +62,12 @@ impl Init {
         }
     }
 
-    /// The largest value drawn, computed in float64 step by step as PyTorch or PyG does and then
+    /// The largest value drawn, computed in float64 with the same steps as PyTorch or PyG, then
     /// rounded.
     #[expect(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
-        reason = "PyTorch rounds at these places too"
+        reason = "PyTorch rounds at these steps too"
     )]
     fn bound(self) -> f32 {
         let slope = 1.0 + 5.0_f64.sqrt().powi(2);

@@ -1,25 +1,44 @@
 //! The networks of NNx on [candle](candle_core): the same weights, the same numbers.
+//!
+//! | to | use |
+//! |---|---|
+//! | build, load, run and save a model | [`NNModel`] |
+//! | read what it predicts | [`Prediction`], [`ProbabilitySpec`], [`PredictionResult`] |
+//! | evaluate it | [`NNModel::evaluate`], [`Batch`], [`EvaluateOptions`] |
+//! | see its layers and parameters | [`Summary`], [`Parameters`] |
+//! | generate text, with the feature `generate` | `GenerativeNNModel`, `GenerateOptions` |
+//! | compute a loss, an activation or random numbers as PyTorch does | [`loss_terms`], [`activate`], [`Generator`] |
+//!
+//! This crate does not train.
 
 mod activation;
 mod batch;
 mod device;
 mod dropout;
 mod error;
+mod evaluate_options;
+mod frozen;
 #[cfg(feature = "generate")]
 mod generate;
 mod glob;
 mod init;
+mod inputs;
+mod key_value_cache;
 mod linear;
 mod loss;
+mod mode;
 mod model;
 mod net;
+mod normal;
+mod one_pass;
+mod param_builder;
 mod parameters;
 mod precision;
 mod predict;
 mod probability;
-mod recipe;
 mod rng;
-mod widen;
+mod transforms;
+mod upcast;
 
 pub use activation::activate;
 pub use batch::Batch;
@@ -27,12 +46,26 @@ pub use batch::Batch;
 #[doc(no_inline)]
 pub use candle_core;
 pub use error::{Error, ErrorKind, Result, ShapeMismatch, StateDictMismatch};
+pub use evaluate_options::{EvaluateOptions, LabelMetric};
 #[cfg(feature = "generate")]
-pub use generate::{Generation, GenerativeNNModel, Tokenizer};
+pub use generate::GenerativeNNModel;
+#[cfg(feature = "generate")]
+pub use generate::options::GenerateOptions;
+#[cfg(feature = "generate")]
+pub use generate::tokenizer::Tokenizer;
+pub use inputs::Inputs;
+pub use key_value_cache::KeyValueCache;
 pub use loss::{IGNORE_INDEX, LossTerms, NllInput, loss_terms};
-pub use model::{Evaluation, NNModel, Summary, SummaryLayer};
-pub use net::{Inputs, KeyValueCache, Mode, Net, Trace};
+pub use mode::{Mode, Trace};
+pub use model::NNModel;
+pub use model::summary::{Summary, SummaryLayer};
+pub use net::Net;
 pub use parameters::Parameters;
 pub use predict::Prediction;
 pub use probability::{PredictionResult, ProbabilitySpec};
 pub use rng::Generator;
+
+/// The examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

@@ -1,28 +1,28 @@
-//! The fully connected layer, and what a recipe makes of it.
+//! The fully connected layer, and what a recorded transform makes of it.
 
 use candle_core::{Tensor, Var};
 
 use crate::dropout::dropout;
 use crate::error::{Error, Result};
 use crate::init::Init;
-use crate::net::Mode;
-use crate::parameters::Builder;
-use crate::recipe::Change;
+use crate::mode::Mode;
+use crate::param_builder::ParamBuilder;
+use crate::transforms::LayerTransform;
 
-/// A layer that maps `inputs` numbers a row to `outputs`.
+/// A layer that maps rows of `inputs` numbers to rows of `outputs` numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct Linear {
     path: String,
-    kind: Kind,
+    form: Form,
 }
 
 #[derive(Clone, Debug)]
-enum Kind {
+enum Form {
     /// `y = x · Wᵀ + b`, PyTorch's `nn.Linear`.
     Full(Affine),
     /// `y = x · Wᵀ + b + (alpha / rank) · (x · Aᵀ) · Bᵀ`, NNx's `LoRALinear`.
-    Lora(Lora),
-    /// `y = (x · W₀ᵀ) · W₁ᵀ + b`, the factors that NNx's `low_rank_factorize` leaves.
+    Lora(LoraLayer),
+    /// `y = (x · W₀ᵀ) · W₁ᵀ + b`, the two layers that NNx's `low_rank_factorize` makes.
     LowRank {
         /// `W₀ [rank, inputs]`.
         down: Var,
@@ -38,19 +38,19 @@ pub(crate) struct Affine {
     bias: Option<Var>,
 }
 
-/// What a layer is made with.
+/// The sizes of a layer, and whether it has a bias and a weight of its own.
 #[derive(Clone, Copy, Debug)]
-struct Plan<'a> {
+struct LinearConfig<'a> {
     inputs: usize,
     outputs: usize,
     has_bias: bool,
-    /// The parameter that is the weight, and its first name.
+    /// Name and value of the parameter that this layer uses as its weight; `None` for its own.
     tied: Option<(&'a str, &'a Var)>,
 }
 
-/// A full layer with a product of two thin matrices beside it.
+/// A full layer plus a product of two thin matrices.
 #[derive(Clone, Debug)]
-pub(crate) struct Lora {
+pub(crate) struct LoraLayer {
     /// `A [rank, inputs]`.
     a: Var,
     /// `B [outputs, rank]`.
@@ -62,7 +62,7 @@ pub(crate) struct Lora {
 
 impl Linear {
     /// The layer at that path. Its parameters are `{path}.weight` and `{path}.bias`, unless the
-    /// builder's recipe makes another layer of it.
+    /// builder's transforms make another layer of it.
     ///
     /// # Errors
     /// When a parameter cannot be made, or a rank is larger than the layer.
@@ -70,12 +70,12 @@ impl Linear {
         path: &str,
         inputs: usize,
         outputs: usize,
-        builder: &mut Builder<'_>,
+        builder: &mut ParamBuilder<'_>,
     ) -> Result<Self> {
-        Self::planned(path, Plan::new(inputs, outputs), builder)
+        Self::from_config(path, LinearConfig::new(inputs, outputs), builder)
     }
 
-    /// The layer at that path, of a weight alone.
+    /// The layer at that path, without a bias.
     ///
     /// # Errors
     /// As for [`new`](Self::new).
@@ -83,16 +83,16 @@ impl Linear {
         path: &str,
         inputs: usize,
         outputs: usize,
-        builder: &mut Builder<'_>,
+        builder: &mut ParamBuilder<'_>,
     ) -> Result<Self> {
-        let plan = Plan {
+        let config = LinearConfig {
             has_bias: false,
-            ..Plan::new(inputs, outputs)
+            ..LinearConfig::new(inputs, outputs)
         };
-        Self::planned(path, plan, builder)
+        Self::from_config(path, config, builder)
     }
 
-    /// The layer at that path, without a bias, whose weight is a parameter that exists already.
+    /// The layer at that path, without a bias, whose weight is an existing parameter.
     ///
     /// # Errors
     /// As for [`new`](Self::new).
@@ -100,29 +100,33 @@ impl Linear {
         path: &str,
         (inputs, outputs): (usize, usize),
         of: (&str, &Var),
-        builder: &mut Builder<'_>,
+        builder: &mut ParamBuilder<'_>,
     ) -> Result<Self> {
-        let plan = Plan {
+        let config = LinearConfig {
             has_bias: false,
             tied: Some(of),
-            ..Plan::new(inputs, outputs)
+            ..LinearConfig::new(inputs, outputs)
         };
-        Self::planned(path, plan, builder)
+        Self::from_config(path, config, builder)
     }
 
-    fn planned(path: &str, plan: Plan<'_>, builder: &mut Builder<'_>) -> Result<Self> {
-        let Plan {
+    fn from_config(
+        path: &str,
+        config: LinearConfig<'_>,
+        builder: &mut ParamBuilder<'_>,
+    ) -> Result<Self> {
+        let LinearConfig {
             inputs, outputs, ..
-        } = plan;
+        } = config;
         builder.module(path);
-        let kind = match builder.change(path) {
-            None => Kind::Full(Affine::new(path, plan, builder)?),
-            Some(Change::Lora {
+        let form = match builder.transform(path) {
+            None => Form::Full(Affine::new(path, config, builder)?),
+            Some(LayerTransform::Lora {
                 rank,
                 alpha,
                 dropout,
             }) => {
-                // The order of the state dict: a module's own parameters come before its children.
+                // As in the state dict, a module's own parameters come before those of its children.
                 let a = weight(format!("{path}.lora_A"), inputs, rank, builder)?;
                 let b = builder.parameter(
                     format!("{path}.lora_B"),
@@ -131,9 +135,9 @@ impl Linear {
                 )?;
                 let base = format!("{path}.base");
                 builder.module(&base);
-                let base = Affine::new(&base, plan, builder)?;
+                let base = Affine::new(&base, config, builder)?;
                 builder.module(format!("{path}.lora_dropout"));
-                Kind::Lora(Lora {
+                Form::Lora(LoraLayer {
                     a,
                     b,
                     base,
@@ -141,7 +145,7 @@ impl Linear {
                     dropout,
                 })
             }
-            Some(Change::LowRank { rank }) => {
+            Some(LayerTransform::LowRank { rank }) => {
                 if rank > inputs.min(outputs) {
                     return Err(Error::configuration(format!(
                         "transform `low_rank`: the rank `{rank}` of `{path}` exceeds the layer's \
@@ -152,21 +156,21 @@ impl Linear {
                 let down = weight(format!("{path}.0.weight"), inputs, rank, builder)?;
                 let up = format!("{path}.1");
                 builder.module(&up);
-                // The factors are parameters of their own, also where the weight was tied.
-                let plan = Plan {
+                // The factors are new parameters, even if the weight of the layer was tied.
+                let config = LinearConfig {
                     inputs: rank,
                     tied: None,
-                    ..plan
+                    ..config
                 };
-                Kind::LowRank {
+                Form::LowRank {
                     down,
-                    up: Affine::new(&up, plan, builder)?,
+                    up: Affine::new(&up, config, builder)?,
                 }
             }
         };
         Ok(Self {
             path: path.to_owned(),
-            kind,
+            form,
         })
     }
 
@@ -176,10 +180,10 @@ impl Linear {
     /// When candle fails.
     pub(crate) fn forward(&self, xs: &Tensor, mode: &mut Mode<'_>) -> Result<Tensor> {
         let ys = self.apply(xs, mode)?;
-        let class = match self.kind {
-            Kind::Full(_) => "Linear",
-            Kind::Lora(_) => "LoRALinear",
-            Kind::LowRank { .. } => "Sequential",
+        let class = match self.form {
+            Form::Full(_) => "Linear",
+            Form::Lora(_) => "LoRALinear",
+            Form::LowRank { .. } => "Sequential",
         };
         mode.note(mode.noted(), &self.path, class, &ys);
         Ok(ys)
@@ -192,7 +196,7 @@ impl Linear {
         if outer.len() == 1 {
             return self.rows(xs, mode);
         }
-        // One product of two matrices, not one for each row of the outer axes.
+        // One product of two matrices is faster than one product for each of the outer axes.
         let rows = xs.reshape((outer.iter().product::<usize>(), *inputs))?;
         let ys = self.rows(&rows, mode)?;
         let shape: Vec<usize> = outer
@@ -205,9 +209,9 @@ impl Linear {
 
     /// Applies the layer to each row of a matrix.
     fn rows(&self, rows: &Tensor, mode: &mut Mode<'_>) -> Result<Tensor> {
-        match &self.kind {
-            Kind::Full(affine) => affine.forward(rows, mode),
-            Kind::Lora(Lora {
+        match &self.form {
+            Form::Full(affine) => affine.forward(rows, mode),
+            Form::Lora(LoraLayer {
                 a,
                 b,
                 base,
@@ -220,12 +224,12 @@ impl Linear {
                     .matmul(&mode.value(b).t()?)?;
                 Ok((full + (thin * *scaling)?)?)
             }
-            Kind::LowRank { down, up } => up.forward(&rows.matmul(&mode.value(down).t()?)?, mode),
+            Form::LowRank { down, up } => up.forward(&rows.matmul(&mode.value(down).t()?)?, mode),
         }
     }
 }
 
-impl Plan<'_> {
+impl LinearConfig<'_> {
     fn new(inputs: usize, outputs: usize) -> Self {
         Self {
             inputs,
@@ -237,13 +241,13 @@ impl Plan<'_> {
 }
 
 impl Affine {
-    fn new(path: &str, plan: Plan<'_>, builder: &mut Builder<'_>) -> Result<Self> {
-        let Plan {
+    fn new(path: &str, config: LinearConfig<'_>, builder: &mut ParamBuilder<'_>) -> Result<Self> {
+        let LinearConfig {
             inputs,
             outputs,
             has_bias,
             tied,
-        } = plan;
+        } = config;
         let name = format!("{path}.weight");
         let weight = match tied {
             None => weight(name, inputs, outputs, builder)?,
@@ -274,7 +278,12 @@ impl Affine {
     }
 }
 
-fn weight(name: String, inputs: usize, outputs: usize, builder: &mut Builder<'_>) -> Result<Var> {
+fn weight(
+    name: String,
+    inputs: usize,
+    outputs: usize,
+    builder: &mut ParamBuilder<'_>,
+) -> Result<Var> {
     builder.parameter(
         name,
         &[outputs, inputs],

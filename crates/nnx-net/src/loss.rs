@@ -4,35 +4,35 @@ use candle_core::{D, DType, Tensor};
 use nnx_params::Losses;
 
 use crate::error::{Error, Result};
-use crate::net::dtype_name;
+use crate::inputs::dtype_name;
 
 /// The loss of a batch, in a form that adds up over batches of unequal size.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct LossTerms {
-    /// The mean over what counts, a scalar; NaN where nothing counts.
+    /// The mean over the targets that count, a scalar; NaN if no target counts.
     pub loss: Tensor,
-    /// The mean times the weight, a scalar; 0 where nothing counts.
+    /// The mean times the weight, a scalar; 0 if no target counts.
     pub numerator: Tensor,
-    /// How much counts: targets, or elements for losses of elements.
+    /// The number of targets that count, or of elements for losses of elements.
     pub weight: f64,
 }
 
-/// What the negative log-likelihood is fed with.
+/// The input of the negative log-likelihood.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum NllInput {
     /// The logarithm of the softmax, as in NNx 0.4.1.
     #[default]
     LogSoftmax,
-    /// The logits as they are, as in NNx 0.2.3, which takes them for logarithms of probabilities.
+    /// The logits, as in NNx 0.2.3, which treats them as logarithms of probabilities.
     Logits,
 }
 
-/// A class index that does not count.
+/// The class index of a target that does not count.
 pub const IGNORE_INDEX: i64 = -100;
 
-/// The loss of logits whose classes lie along axis 1. It can be differentiated.
+/// The loss of logits with the classes along axis 1. It can be differentiated.
 ///
 /// | loss | targets |
 /// |---|---|
@@ -41,10 +41,10 @@ pub const IGNORE_INDEX: i64 = -100;
 /// | `mean_squared_error` | numbers whose shape broadcasts with that of the logits |
 /// | `binary_cross_entropy` | floats in the logits' shape |
 ///
-/// A class index of [`IGNORE_INDEX`] does not count.
+/// A target of [`IGNORE_INDEX`] does not count.
 ///
 /// # Errors
-/// When the targets do not go with the logits.
+/// When the targets do not fit the logits.
 pub fn loss_terms(
     loss: Losses,
     logits: &Tensor,
@@ -149,17 +149,17 @@ fn binary(logits: &Tensor, targets: &Tensor) -> Result<LossTerms> {
 pub(crate) fn binary_elements(logits: &Tensor, targets: &Tensor) -> Result<Tensor> {
     let (is_negative, zeros) = (logits.lt(0.0)?, logits.zeros_like()?);
     let negated = logits.neg()?;
-    // -|x| by its branches, so that the gradient at zero is that of the positive side.
+    // -|x| by two branches, so that the gradient at zero is that of the positive side.
     let power = is_negative.where_cond(logits, &negated)?.exp()?;
     let sum = power.affine(1.0, 1.0)?;
-    // What rounding took from 1 + e^-|x| is put back.
+    // Adds what rounding has removed from 1 + e^-|x|, which keeps the digits of very small losses.
     let lost = ((&power - sum.affine(1.0, -1.0)?)? / &sum)?;
     let curved = (sum.log()? + lost)?;
     let softplus = (is_negative.where_cond(&negated, &zeros)? + curved)?;
     Ok((targets.affine(-1.0, 1.0)? * logits)?.add(&softplus)?)
 }
 
-/// The number of classes, and the shape of what has one.
+/// The number of classes, and the shape of the targets.
 fn without_classes(loss: Losses, logits: &Tensor) -> Result<(usize, Vec<usize>)> {
     match logits.dims() {
         [count, classes, rest @ ..] => {
@@ -172,7 +172,7 @@ fn without_classes(loss: Losses, logits: &Tensor) -> Result<(usize, Vec<usize>)>
     }
 }
 
-/// The same with the classes along the last axis.
+/// The logits with the classes along the last axis.
 ///
 /// # Errors
 /// When candle fails.
@@ -185,10 +185,10 @@ pub(crate) fn classes_last(logits: &Tensor) -> Result<Tensor> {
     Ok(logits.permute(axes)?.contiguous()?)
 }
 
-/// The indices, one behind the other.
+/// The class indices in row-major order.
 ///
 /// # Errors
-/// When the targets are no integers.
+/// When the targets are not integers.
 pub(crate) fn class_indices(loss: Losses, targets: &Tensor) -> Result<Vec<i64>> {
     if targets.dtype().is_float() {
         return Err(mismatch(loss, "integer class indices", targets));
@@ -219,7 +219,7 @@ pub(crate) fn mean_of(sum: &Tensor, weight: usize) -> Result<LossTerms> {
     })
 }
 
-/// The terms of a batch in which nothing counts.
+/// The terms of a batch in which no target counts.
 ///
 /// # Errors
 /// When candle fails.

@@ -3,28 +3,32 @@
 mod evaluate;
 mod export;
 mod freeze;
-mod summary;
+pub(crate) mod summary;
+mod task_record;
+mod totals;
 
 use std::sync::{Mutex, PoisonError};
 
 use candle_core::{Device, Tensor};
-pub use evaluate::Evaluation;
-use freeze::Frozen;
 use nnx_checkpoint::{NNCheckpoint, StateDict, StateDictMetadata, StateValue};
 use nnx_params::{
     Devices, NNCheckpointTransform, NNIterationDataPoint, NNModelParams, NetParams, TaskKind,
 };
-pub use summary::{Summary, SummaryLayer};
 
 use crate::device;
 use crate::error::{Error, Result, StateDictMismatch};
-use crate::net::{self, Inputs, KeyValueCache, Mode, Net};
-use crate::parameters::{Builder, Values};
+use crate::frozen::Frozen;
+use crate::inputs::Inputs;
+use crate::key_value_cache::KeyValueCache;
+use crate::mode::Mode;
+use crate::net::{Net, build};
+use crate::param_builder::ParamBuilder;
+use crate::parameters::Values;
 use crate::precision::Precision;
 use crate::predict::{Decoding, Prediction, logit};
 use crate::probability::{PredictionResult, ProbabilitySpec};
-use crate::recipe::Recipe;
 use crate::rng::Generator;
+use crate::transforms::LayerTransforms;
 
 /// A network with its configuration: NNx's `NNModel`.
 ///
@@ -89,8 +93,8 @@ impl NNModel {
     ) -> Result<Self> {
         let device = device::open(params.device())?;
         let mut generator = Generator::new(seed);
-        let recipe = Recipe::from_transforms(transforms)?;
-        let builder = Builder::random(&mut generator, &device).with_recipe(recipe);
+        let replayed = LayerTransforms::parse(transforms)?;
+        let builder = ParamBuilder::random(&mut generator, &device).with_transforms(replayed);
         let mut model = Self::assemble(net_params, params, device.clone(), builder)?;
         model.transforms = transforms.to_vec();
         model.generator = Mutex::new(generator);
@@ -101,12 +105,12 @@ impl NNModel {
     /// (`lora`, `low_rank`) are replayed before the weights are loaded.
     ///
     /// # Errors
-    /// - [`ErrorKind::StateDict`](crate::ErrorKind::StateDict) when the weights are not exactly
+    /// - [`ErrorKind::WrongWeights`](crate::ErrorKind::WrongWeights) when the weights are not exactly
     ///   those of the net, with every name that differs.
     /// - [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) when the checkpoint records
     ///   a transform that is not replayed, its net is not one of this version, a weight has a dtype
     ///   that does not convert, or the device cannot be used.
-    /// - [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) when the configurations do
+    /// - [`ErrorKind::InvalidConfiguration`](crate::ErrorKind::InvalidConfiguration) when the configurations do
     ///   not belong together, or a transform does not fit the net.
     pub fn from_checkpoint(checkpoint: &NNCheckpoint) -> Result<Self> {
         Self::from_checkpoint_on(checkpoint, checkpoint.model_params.device())
@@ -121,7 +125,7 @@ impl NNModel {
         let params = on_device(&checkpoint.model_params, device)?;
         let net_params = checkpoint.net_params.clone().ok_or_else(|| {
             // A net without parameters is one that Python code builds; its name says more.
-            net::kind(params.net())
+            build::kind(params.net())
                 .err()
                 .unwrap_or_else(|| Error::configuration("the checkpoint has no net parameters"))
         })?;
@@ -145,7 +149,7 @@ impl NNModel {
         Self::replayed(net_params, params, &[], state)
     }
 
-    /// A model whose layers were changed before it got its weights.
+    /// A model whose layers are transformed before its weights are loaded.
     fn replayed(
         net_params: NetParams,
         params: NNModelParams,
@@ -154,8 +158,8 @@ impl NNModel {
     ) -> Result<Self> {
         let device = device::open(params.device())?;
         let values = values_of(state);
-        let recipe = Recipe::from_transforms(transforms)?;
-        let builder = Builder::from_values(values, recipe, &device);
+        let replayed = LayerTransforms::parse(transforms)?;
+        let builder = ParamBuilder::from_values(values, replayed, &device);
         let mut model = Self::assemble(net_params, params, device.clone(), builder)?;
         model.transforms = transforms.to_vec();
         Ok(model)
@@ -165,17 +169,17 @@ impl NNModel {
         net_params: NetParams,
         params: NNModelParams,
         device: Device,
-        builder: Builder<'_>,
+        builder: ParamBuilder<'_>,
     ) -> Result<Self> {
-        let kind = net::kind(params.net())?;
+        let kind = build::kind(params.net())?;
         let outputs = net_params.base().output_dim();
-        let decoding = Decoding::of(kind, params.loss(), params.task(), outputs)?;
-        let precision = Precision::of(params.precision(), params.device())?;
-        let net = net::build(kind, &net_params, builder)?;
+        let decoding = Decoding::new(kind, params.loss(), params.task(), outputs)?;
+        let precision = Precision::from_policy(params.precision(), params.device())?;
+        let net = build::build(kind, &net_params, builder)?;
         Ok(Self {
             decoding,
             precision,
-            frozen: Frozen::by_recipe(net.parameters()),
+            frozen: Frozen::from_lora(net.parameters()),
             net,
             net_params,
             params,
@@ -220,7 +224,7 @@ impl NNModel {
     /// fit.
     ///
     /// # Errors
-    /// [`ErrorKind::StateDict`](crate::ErrorKind::StateDict) when a tensor has another shape or is
+    /// [`ErrorKind::WrongWeights`](crate::ErrorKind::WrongWeights) when a tensor has another shape or is
     /// none, or, where `strict`, names are missing or unexpected; no weight is set then.
     pub fn load_state_dict(
         &mut self,

@@ -1,7 +1,8 @@
-//! What all nets share, and which configuration makes which net.
+//! The trait that all nets implement.
 
 mod attention;
 mod block;
+pub(crate) mod build;
 mod conv;
 mod feed_fwd;
 mod feed_fwd_moe;
@@ -10,56 +11,43 @@ mod graph_att;
 mod graph_conv;
 mod graph_sage;
 mod hidden;
-mod input;
 mod mlp;
-mod mode;
 mod rms_norm;
+mod rope;
 mod swiglu;
+mod top_k;
 mod transformer;
 mod vit;
 
 use std::fmt::Debug;
 
 use candle_core::Tensor;
-use nnx_params::{
-    NNConvParams, NNMoEParams, NNParams, NNTransformerParams, NNViTParams, NetDescriptor,
-    NetParams, Nets,
-};
+use nnx_params::Nets;
 
 use crate::error::{Error, Result};
-use crate::parameters::{Builder, Parameters};
-use conv::Conv;
-use feed_fwd::FeedFwd;
-use feed_fwd_moe::FeedFwdMoE;
-use graph_att::GraphAtt;
-use graph_conv::GraphConv;
-use graph_sage::GraphSage;
-pub use input::Inputs;
-pub(crate) use input::dtype_name;
-pub use mode::{Mode, Trace};
-pub use transformer::KeyValueCache;
-use transformer::Transformer;
-use vit::Vit;
+use crate::key_value_cache::KeyValueCache;
+use crate::mode::Mode;
+use crate::parameters::Parameters;
 
-/// A network: parameters with names, and a computation.
+/// A network: named parameters and a forward pass.
 pub trait Net: Debug + Send + Sync {
-    /// Which net it is.
+    /// The kind of the net.
     fn kind(&self) -> Nets;
 
-    /// The parameters, in the names and the order of Python's state dict.
+    /// The parameters, with the names and in the order of Python's state dict.
     fn parameters(&self) -> &Parameters;
 
-    /// Runs the net on its positional arguments, which lie on the device of the parameters; see
-    /// [`Inputs`] for what each net takes.
+    /// Runs the net on its positional arguments, which must be on the device of the parameters; see
+    /// [`Inputs`](crate::Inputs) for what each net takes.
     ///
     /// # Errors
-    /// When the arguments are not what the net takes, or the computation fails.
+    /// When the arguments are not valid inputs of the net, or the computation fails.
     fn forward(&self, inputs: &[Tensor], mode: &mut Mode<'_>) -> Result<Tensor>;
 
-    /// [`forward`](Self::forward), and how unevenly each layer of experts was used: Python's
-    /// `last_aux_loss` of each, a scalar that is 1 where all experts are used alike.
+    /// [`forward`](Self::forward), and for each layer of experts how unevenly they were used: Python's
+    /// `last_aux_loss`, a scalar that is 1 if all experts are used equally.
     ///
-    /// A net without experts gives none.
+    /// The list is empty for a net without experts.
     ///
     /// # Errors
     /// As for [`forward`](Self::forward).
@@ -71,11 +59,11 @@ pub trait Net: Debug + Send + Sync {
         Ok((self.forward(inputs, mode)?, Vec::new()))
     }
 
-    /// The logits of tokens that follow those of the cache, in evaluation mode.
+    /// The logits of tokens that follow those in the cache, in evaluation mode.
     ///
     /// # Errors
-    /// When the net is no transformer, the tokens are not what it takes, or the cache and they are
-    /// longer together than it can look back.
+    /// When the net is not a transformer, the tokens are not valid inputs, or the tokens and those in
+    /// the cache are more than the net's `max_seq_len`.
     fn forward_with_cache(&self, tokens: &Tensor, cache: &mut KeyValueCache) -> Result<Tensor> {
         let (_, _) = (tokens, cache);
         Err(Error::unsupported(format!(
@@ -83,71 +71,5 @@ pub trait Net: Debug + Send + Sync {
             self.kind(),
             Nets::Transformer
         )))
-    }
-}
-
-/// Builds a net.
-///
-/// # Errors
-/// When kind and parameters do not belong together, the kind is not one of this version, or a
-/// parameter cannot be made.
-pub(crate) fn build(kind: Nets, params: &NetParams, builder: Builder<'_>) -> Result<Box<dyn Net>> {
-    let (expected, found) = (params_class(kind), params.class());
-    if found != expected {
-        return Err(Error::configuration(format!(
-            "net `{kind}` needs `{expected}`, got `{found}`"
-        )));
-    }
-    Ok(match (kind, params) {
-        (Nets::FeedFwd, NetParams::Base(params)) => Box::new(FeedFwd::new(params, builder)?),
-        (Nets::GraphAtt, NetParams::Base(params)) => Box::new(GraphAtt::new(params, builder)?),
-        (Nets::GraphConv, NetParams::Base(params)) => Box::new(GraphConv::new(params, builder)?),
-        (Nets::GraphSage, NetParams::Base(params)) => Box::new(GraphSage::new(params, builder)?),
-        (Nets::FeedFwdMoe, NetParams::MoE(params)) => Box::new(FeedFwdMoE::new(params, builder)?),
-        (Nets::Conv, NetParams::Conv(params)) => Box::new(Conv::new(params, builder)?),
-        (Nets::Transformer, NetParams::Transformer(params)) => {
-            Box::new(Transformer::new(params, builder)?)
-        }
-        (Nets::Vit, NetParams::ViT(params)) => Box::new(Vit::new(params, builder)?),
-        _ => {
-            return Err(Error::unsupported(format!(
-                "net `{kind}` cannot run in this version"
-            )));
-        }
-    })
-}
-
-/// The built-in net that a descriptor names.
-///
-/// # Errors
-/// When it names none, or one that only Python code can build.
-pub(crate) fn kind(descriptor: Option<&NetDescriptor>) -> Result<Nets> {
-    match descriptor {
-        Some(NetDescriptor::Net(kind)) => Ok(*kind),
-        Some(NetDescriptor::Registered(spec)) => Err(Error::unsupported(format!(
-            "net `{}` is built by Python code registered under that name",
-            spec.id()
-        ))),
-        Some(NetDescriptor::Runtime(module)) => Err(Error::unsupported(format!(
-            "net `{}` is a Python module that no configuration can rebuild",
-            module.module()
-        ))),
-        Some(_) => Err(Error::unsupported(
-            "the model parameters name a net of a kind that this version does not know",
-        )),
-        None => Err(Error::configuration(
-            "the model parameters name no net, one of `Nets` is needed",
-        )),
-    }
-}
-
-/// The class that configures a net, by its Python name.
-fn params_class(kind: Nets) -> &'static str {
-    match kind {
-        Nets::Conv => NNConvParams::CLASS,
-        Nets::FeedFwdMoe => NNMoEParams::CLASS,
-        Nets::Transformer => NNTransformerParams::CLASS,
-        Nets::Vit => NNViTParams::CLASS,
-        _ => NNParams::CLASS,
     }
 }

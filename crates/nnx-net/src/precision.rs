@@ -1,17 +1,17 @@
-//! In which precision a model predicts.
+//! The precision of a model's predictions.
 
 use nnx_params::{Devices, PrecisionFallback, PrecisionMode, PrecisionPolicy};
 
 use crate::error::{Error, Result};
 
-/// What a precision policy comes to on a device.
+/// The result of a precision policy on a device.
 ///
-/// The older flag `mixed_precision` concerns training alone.
+/// The older flag `mixed_precision` affects training only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Precision {
     /// Everything in float32.
     Full,
-    /// Predictions run partly in a shorter type, as PyTorch's autocast decides.
+    /// Some operations of a prediction run in a shorter type, as PyTorch's autocast decides.
     Autocast(PrecisionMode),
 }
 
@@ -19,8 +19,8 @@ impl Precision {
     /// Resolves a policy.
     ///
     /// # Errors
-    /// When the device does not have the precision and the policy allows no other.
-    pub(crate) fn of(policy: Option<&PrecisionPolicy>, device: Devices) -> Result<Self> {
+    /// When the device does not support the precision, and the policy has no fallback.
+    pub(crate) fn from_policy(policy: Option<&PrecisionPolicy>, device: Devices) -> Result<Self> {
         let Some(policy) = policy else {
             return Ok(Self::Full);
         };

@@ -5,31 +5,31 @@ use nnx_params::{Losses, Nets, TaskKind, TaskSpec};
 
 use crate::error::{Error, Result};
 
-/// What a model says about a batch; both tensors are on the CPU.
+/// The prediction of a model for a batch; both tensors are on the CPU.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Prediction {
     /// The outputs of the net, float32.
     pub logits: Tensor,
-    /// What they stand for, by the task, or else by the loss.
+    /// The decoded logits; the task decides how, or the loss if the model has no task.
     ///
-    /// Categorical: the index of the largest logit along axis 1, along the last axis for a
-    /// transformer's `[N, T, V]`, int64, the first of equal ones.
-    /// Multilabel and binary cross entropy: 0 or 1 for each logit, int64.
-    /// Regression: the logits themselves, float32.
+    /// - Categorical: the index of the largest logit along axis 1, or along the last axis for a
+    ///   transformer's `[N, T, V]`, int64. Of equal logits the first one is taken.
+    /// - Multilabel and binary cross entropy: 0 or 1 for each logit, int64.
+    /// - Regression: the logits, float32.
     pub classes: Tensor,
 }
 
-/// How a model's logits are read.
+/// How a model's logits are decoded.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Decoding {
     /// The index of the largest logit along axis 1.
     Largest,
     /// The index of the largest logit along the last axis.
     LargestLast,
-    /// 1 where the logit is at least this, else 0.
+    /// 1 if the logit is at least this, otherwise 0.
     AtLeast(f32),
-    /// The logits are the answer.
+    /// The logits, unchanged.
     Values,
 }
 
@@ -37,8 +37,8 @@ impl Decoding {
     /// The decoding of a model.
     ///
     /// # Errors
-    /// When the task does not go with the net or the loss, or declares another number of outputs.
-    pub(crate) fn of(
+    /// When the task does not fit the net or the loss, or declares another number of outputs.
+    pub(crate) fn new(
         net: Nets,
         loss: Losses,
         task: Option<&TaskSpec>,
@@ -54,7 +54,7 @@ impl Decoding {
         let kind = task.kind();
         if matches!(net, Nets::Transformer | Nets::Vit) {
             return Err(Error::configuration(format!(
-                "a {kind} task needs outputs `[N, C]`, those of net `{net}` are others"
+                "a {kind} task needs outputs `[N, C]`, those of net `{net}` have another shape"
             )));
         }
         let (losses, decoding): (&[Losses], _) = match kind {
@@ -83,10 +83,10 @@ impl Decoding {
         }
     }
 
-    /// Reads logits that are on the CPU.
+    /// Decodes logits that are on the CPU.
     ///
     /// # Errors
-    /// When the logits have no axis to look along.
+    /// When the logits do not have the axis of the classes.
     pub(crate) fn classes(self, logits: &Tensor) -> Result<Tensor> {
         Ok(match self {
             Self::Largest => largest(logits, 1)?,
@@ -97,7 +97,7 @@ impl Decoding {
     }
 }
 
-/// The logit of a probability, rounded to the precision in which it is compared.
+/// The logit of a probability, rounded to float32, in which PyTorch compares it.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "PyTorch compares float32 logits with a float32 threshold"
@@ -106,7 +106,7 @@ pub(crate) fn logit(probability: f64) -> f32 {
     (probability / (1.0 - probability)).ln() as f32
 }
 
-/// 1 where the logit is at least that, else 0.
+/// 1 where the logit is at least `least`, otherwise 0.
 ///
 /// # Errors
 /// When candle fails.
@@ -114,8 +114,8 @@ pub(crate) fn at_least(logits: &Tensor, least: f32) -> Result<Tensor> {
     Ok(logits.ge(least)?.to_dtype(DType::I64)?)
 }
 
-/// The index of the largest element along an axis: the first of equal ones, and NaN above all, as
-/// `torch.argmax` has it.
+/// The index of the largest element along an axis, as `torch.argmax` gives it: the first of equal
+/// elements, and NaN counts as larger than every number.
 ///
 /// # Errors
 /// When the logits have no such axis.
@@ -129,7 +129,7 @@ pub(crate) fn largest(logits: &Tensor, axis: usize) -> Result<Tensor> {
     Ok(Tensor::from_vec(indices, shape, &Device::Cpu)?)
 }
 
-/// The index of the largest number: the first of equal ones, and NaN above all.
+/// The index of the largest number: the first of equal ones, and NaN counts as larger than all.
 pub(crate) fn first_largest(row: &[f32]) -> i64 {
     let (mut index, mut best) = (0, f32::NEG_INFINITY);
     for (i, &value) in (0_i64..).zip(row) {
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn binary_cross_entropy_reads_each_logit() {
-        let decoding = Decoding::of(Nets::FeedFwd, Losses::BinaryCrossEntropy, None, 3).unwrap();
+        let decoding = Decoding::new(Nets::FeedFwd, Losses::BinaryCrossEntropy, None, 3).unwrap();
         check(
             decoding,
             &[[0.0, -1.0, 2.0], [-0.0, NAN, -1e-9]],
@@ -204,7 +204,7 @@ mod tests {
             .build()
             .unwrap();
         let decoding =
-            Decoding::of(Nets::FeedFwd, Losses::BinaryCrossEntropy, Some(&task), 3).unwrap();
+            Decoding::new(Nets::FeedFwd, Losses::BinaryCrossEntropy, Some(&task), 3).unwrap();
         let below = if f32::from_bits(least) > 0.0 {
             least - 1
         } else {
@@ -226,7 +226,7 @@ mod tests {
     fn regression_gives_the_logits() {
         let task = TaskSpec::builder(TaskKind::Regression).build().unwrap();
         let decoding =
-            Decoding::of(Nets::FeedFwd, Losses::MeanSquaredError, Some(&task), 2).unwrap();
+            Decoding::new(Nets::FeedFwd, Losses::MeanSquaredError, Some(&task), 2).unwrap();
         let logits = Tensor::new(&[[0.5_f32, -1.5]], &Device::Cpu).unwrap();
         let classes = decoding.classes(&logits).unwrap();
         assert_eq!(classes.to_vec2::<f32>().unwrap(), [[0.5, -1.5]]);
@@ -238,7 +238,7 @@ mod tests {
     fn check_losses(kind: TaskKind, accepted: &[Losses]) {
         let task = TaskSpec::builder(kind).build().unwrap();
         for loss in Losses::all() {
-            let decoding = Decoding::of(Nets::FeedFwd, *loss, Some(&task), 3);
+            let decoding = Decoding::new(Nets::FeedFwd, *loss, Some(&task), 3);
             assert_eq!(
                 decoding.is_ok(),
                 accepted.contains(loss),
@@ -265,11 +265,11 @@ mod tests {
             .unwrap();
         let loss = Losses::CrossEntropy;
         assert_eq!(
-            Decoding::of(Nets::FeedFwd, loss, Some(&task), 2).unwrap(),
+            Decoding::new(Nets::FeedFwd, loss, Some(&task), 2).unwrap(),
             Decoding::Largest
         );
         assert_eq!(
-            Decoding::of(Nets::FeedFwd, loss, Some(&task), 3)
+            Decoding::new(Nets::FeedFwd, loss, Some(&task), 3)
                 .unwrap_err()
                 .to_string(),
             "the categorical task declares `2` outputs, the net has `3`"

@@ -5,7 +5,7 @@ use candle_core::{DType, Device, Tensor};
 use crate::error::{Error, Result};
 use crate::predict::{at_least, largest};
 
-/// How logits become probabilities; it is declared, never guessed.
+/// How logits become probabilities. It must be declared; it is not guessed from the logits.
 ///
 /// ```
 /// use nnx_net::ProbabilitySpec;
@@ -17,26 +17,26 @@ use crate::predict::{at_least, largest};
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProbabilitySpec {
-    kind: Kind,
+    distribution: Distribution,
     class_axis: isize,
     labels: Option<Vec<String>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Kind {
-    /// Classes that exclude each other: softmax, and the largest is decoded.
+enum Distribution {
+    /// Mutually exclusive classes: softmax; the largest logit is decoded.
     Categorical,
-    /// Independent outputs: sigmoid, and each is decoded by a least logit.
+    /// Independent outputs: sigmoid; an output is 1 from the logit `least` on.
     Bernoulli { least: f32 },
 }
 
-/// What a model says about a batch, with probabilities; all tensors are on the CPU.
+/// The prediction of a model for a batch, with probabilities; all tensors are on the CPU.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PredictionResult {
     /// The outputs of the net, float32.
     pub logits: Tensor,
-    /// The probabilities, in the logits' shape; none for a regression.
+    /// The probabilities in the shape of the logits; `None` for a regression.
     pub probabilities: Option<Tensor>,
     /// Categorical: the class of each row, int64. Bernoulli: 0 or 1 for each logit, int64.
     /// Regression: the values.
@@ -44,17 +44,16 @@ pub struct PredictionResult {
 }
 
 impl ProbabilitySpec {
-    /// Classes that exclude each other: softmax over the class axis, the last one unless another is
-    /// given.
+    /// Mutually exclusive classes: softmax over the class axis, which is the last one by default.
     pub fn categorical() -> Self {
         Self {
-            kind: Kind::Categorical,
+            distribution: Distribution::Categorical,
             class_axis: -1,
             labels: None,
         }
     }
 
-    /// Independent outputs: the sigmoid of each.
+    /// Independent outputs: sigmoid of each.
     pub fn bernoulli() -> Self {
         Self::bernoulli_from(0.0)
     }
@@ -62,7 +61,7 @@ impl ProbabilitySpec {
     /// Independent outputs, decoded as 1 from that logit on.
     pub(crate) fn bernoulli_from(least: f32) -> Self {
         Self {
-            kind: Kind::Bernoulli { least },
+            distribution: Distribution::Bernoulli { least },
             ..Self::categorical()
         }
     }
@@ -74,7 +73,7 @@ impl ProbabilitySpec {
         self
     }
 
-    /// The names along that axis, whose number is checked. Default: none.
+    /// The names of the entries of that axis; their number is checked. Default: none.
     #[must_use]
     pub fn labels<T: Into<String>>(mut self, labels: impl IntoIterator<Item = T>) -> Self {
         self.labels = Some(labels.into_iter().map(Into::into).collect());
@@ -84,8 +83,8 @@ impl ProbabilitySpec {
     /// The probabilities of logits that are on the CPU.
     ///
     /// # Errors
-    /// When the class axis is not one of the logits or that of the samples, the labels are not as
-    /// many, a class stands alone, or a logit is not finite.
+    /// When the class axis does not exist or is that of the samples, its size is not the number of the
+    /// labels, there is only one class, or a logit is not finite.
     pub(crate) fn apply(&self, logits: Tensor) -> Result<PredictionResult> {
         let axis = self.axis(&logits)?;
         let values = logits.flatten_all()?.to_vec1::<f32>()?;
@@ -95,9 +94,9 @@ impl ProbabilitySpec {
                 "probabilities need finite logits, `{odd}` of them are not"
             )));
         }
-        let (probabilities, decoded) = match self.kind {
-            Kind::Categorical => (softmax(&logits, axis)?, largest(&logits, axis)?),
-            Kind::Bernoulli { least } => {
+        let (probabilities, decoded) = match self.distribution {
+            Distribution::Categorical => (softmax(&logits, axis)?, largest(&logits, axis)?),
+            Distribution::Bernoulli { least } => {
                 let values: Vec<f32> = values.into_iter().map(sigmoid).collect();
                 let values = Tensor::from_vec(values, logits.shape(), &Device::Cpu)?;
                 (values, at_least(&logits, least)?)
@@ -119,7 +118,7 @@ impl ProbabilitySpec {
         };
         let Some(axis) = axis.filter(|axis| (1..rank).contains(axis)) else {
             return Err(Error::configuration(format!(
-                "the class axis `{given}` is no axis behind the samples of logits `{:?}`",
+                "the class axis `{given}` is not an axis after that of the samples in logits `{:?}`",
                 logits.dims()
             )));
         };
@@ -132,10 +131,9 @@ impl ProbabilitySpec {
                 labels.len()
             )));
         }
-        if self.kind == Kind::Categorical && count < 2 {
+        if self.distribution == Distribution::Categorical && count < 2 {
             return Err(Error::configuration(format!(
-                "classes that exclude each other need at least `2` entries on the class axis, got \
-                 `{count}`"
+                "mutually exclusive classes need at least `2` entries on the class axis, got `{count}`"
             )));
         }
         Ok(axis)

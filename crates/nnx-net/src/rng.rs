@@ -1,14 +1,12 @@
 //! PyTorch's random numbers on the CPU.
 
-mod normal;
-
 use crate::error::{Error, Result};
 
 const STATE_WORDS: usize = 624;
 const SHIFT_WORDS: usize = 397;
 
-/// PyTorch's CPU generator: the Mersenne Twister MT19937, seeded by one integer as
-/// `torch.manual_seed` seeds it.
+/// PyTorch's CPU generator: the Mersenne Twister MT19937 with the state after
+/// `torch.manual_seed(seed)`.
 ///
 /// ```
 /// use nnx_net::Generator;
@@ -23,13 +21,13 @@ pub struct Generator {
     state: [u32; STATE_WORDS],
     next: usize,
     /// The second of two normal numbers, kept for the next call.
-    next_normal: Option<f64>,
+    pub(crate) next_normal: Option<f64>,
 }
 
 impl Generator {
     /// The generator after `torch.manual_seed(seed)`.
     ///
-    /// As in PyTorch, only the low 32 bits of the seed count.
+    /// As in PyTorch, only the low 32 bits of the seed are used.
     pub fn new(seed: u64) -> Self {
         let mut state = [0; STATE_WORDS];
         #[expect(
@@ -66,8 +64,8 @@ impl Generator {
         word ^ (word >> 18)
     }
 
-    /// A uniform float32 between `low` and `high`, as `Tensor.uniform_` draws it: 24 bits of one
-    /// draw, scaled by one fused multiply-add.
+    /// A uniform float32 from `low` to `high`, as `Tensor.uniform_` draws it: 24 bits of one draw,
+    /// scaled by one fused multiply-add.
     pub fn uniform(&mut self, low: f32, high: f32) -> f32 {
         #[expect(clippy::cast_precision_loss, reason = "24 bits fit a float32 exactly")]
         let unit = (self.next_u32() & 0x00ff_ffff) as f32 * (1.0 / 16_777_216.0);
@@ -82,7 +80,7 @@ impl Generator {
         let mut values = Vec::new();
         values
             .try_reserve_exact(count)
-            .map_err(|_| Error::unsupported(format!("no memory for `{count}` numbers")))?;
+            .map_err(|_| Error::unsupported(format!("there is no memory for `{count}` numbers")))?;
         values.extend((0..count).map(|_| self.uniform(low, high)));
         Ok(values)
     }

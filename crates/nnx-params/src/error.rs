@@ -159,10 +159,33 @@ impl fmt::Display for TextForm {
     }
 }
 
+impl ErrorKind {
+    /// The kind's name in `snake_case`, which stays the same from version to version: for scripts.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::MissingKey { .. } => "missing_key",
+            Self::MissingField { .. } => "missing_field",
+            Self::UnexpectedField { .. } => "unexpected_field",
+            Self::Invalid { .. } => "invalid",
+            Self::WrongType { .. } => "wrong_type",
+            Self::Syntax { .. } => "syntax",
+            Self::NotALiteral { .. } => "not_a_literal",
+            Self::IntegerRange { .. } => "integer_range",
+            Self::Depth { .. } => "depth",
+            Self::Values { .. } => "values",
+        }
+    }
+}
+
 impl Error {
     /// The cause.
     pub fn kind(&self) -> &ErrorKind {
         &self.0.kind
+    }
+
+    /// The name of the cause: [`ErrorKind::name`].
+    pub fn name(&self) -> &'static str {
+        self.kind().name()
     }
 
     /// The cause, owned.

@@ -1,4 +1,4 @@
-//! The crate's one error: what went wrong with a run, and in which file.
+//! The error of this crate.
 
 use std::fmt;
 use std::io;
@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 /// The result of every fallible call in this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The most characters of a text from a file that a message shows.
+/// The maximum number of characters of a text from a file in a message.
 const MAX_SHOWN_CHARS: usize = 120;
 
-/// What went wrong and in which file: one word wide, so that results stay small.
+/// What went wrong, and in which file. It is one word wide, so that results stay small.
 #[derive(Debug)]
 pub struct Error(Box<Inner>);
 
@@ -24,13 +24,13 @@ struct Inner {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// There is no run of that id; nothing was created.
+    /// There is no run with that id; nothing was created.
     #[error("there is no run `{id}`")]
     NoSuchRun {
         /// The id.
         id: String,
     },
-    /// The run exists already and is not to be overwritten.
+    /// The run exists already, and overwriting was not asked for.
     #[error(
         "run `{id}` exists already; overwrite it, or give it another salt or data id to keep both"
     )]
@@ -38,16 +38,16 @@ pub enum ErrorKind {
         /// The id.
         id: String,
     },
-    /// A text that cannot be the tag of a checkpoint.
+    /// A text is not a valid tag of a checkpoint.
     #[error(
         "expected a checkpoint tag of letters, digits, `.`, `_` and `-` that starts with a letter \
          or digit, found `{tag}`"
     )]
-    Tag {
+    InvalidTag {
         /// The text, shortened.
         tag: String,
     },
-    /// A file contradicts the format that it must have.
+    /// A file contradicts its format.
     #[error("{what}")]
     Malformed {
         /// What was expected and what was found.
@@ -59,32 +59,32 @@ pub enum ErrorKind {
         /// What is not supported.
         what: String,
     },
-    /// A bound of this crate was reached.
+    /// A limit of this crate was exceeded; see [`limits`](crate::limits).
     #[error("expected at most {allowed} {what}, found more")]
-    Limit {
+    LimitExceeded {
         /// What is counted, in the plural.
         what: &'static str,
         /// How many are allowed.
         allowed: u64,
     },
-    /// The files of a checkpoint do not belong together: one is missing, changed or of another
+    /// The files of a checkpoint do not belong together: one is missing, was changed, or is of another
     /// save. (`ResumePointError` in Python.)
     #[error("{what}")]
     ResumePoint {
         /// Which file is at fault, and why.
         what: String,
     },
-    /// The files of a history journal do not belong together: one is missing, changed or of another
-    /// form. (`HistoryCorruptionError` in Python.)
+    /// The files of a history journal do not belong together: one is missing, was changed, or has
+    /// another form. (`HistoryCorruptionError` in Python.)
     #[error("{what}")]
     HistoryCorruption {
         /// What was expected and what was found.
         what: String,
     },
-    /// A run whose records are in a journal elsewhere, which a save does not copy.
+    /// The records of the run are in a journal under another root, which a save does not copy.
     #[error(
-        "run `{id}` keeps its history in the journal `{}`; save it under the root of that, or export \
-         the history as a table",
+        "run `{id}` keeps its history in the journal `{}`; save it under the root of that journal, or \
+         export the history as a table",
         journal.display()
     )]
     JournalElsewhere {
@@ -93,21 +93,21 @@ pub enum ErrorKind {
         /// The folder of the journal.
         journal: PathBuf,
     },
-    /// A history cannot be moved into a journal.
+    /// A history cannot be migrated to a journal.
     #[error("{what}")]
     Migration {
         /// Why, and what to do.
         what: String,
     },
-    /// The training state beside a checkpoint is not the checkpoint's, or cannot be used.
+    /// The training state beside a checkpoint belongs to another one, or cannot be used.
     #[error("{what}")]
     TrainingState {
         /// What is wrong with it.
         what: String,
     },
-    /// A configuration is not a valid one.
+    /// A configuration is not valid.
     #[error(transparent)]
-    Params(nnx_params::Error),
+    InvalidConfiguration(nnx_params::Error),
     /// A checkpoint file cannot be read or written.
     #[error(transparent)]
     Checkpoint(nnx_checkpoint::Error),
@@ -117,21 +117,21 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// The kind's name in `snake_case`, which stays the same from version to version: for scripts.
+    /// The kind's name in `snake_case`, for scripts: it stays the same from version to version.
     pub fn name(&self) -> &'static str {
         match self {
             Self::NoSuchRun { .. } => "no_such_run",
             Self::RunExists { .. } => "run_exists",
-            Self::Tag { .. } => "invalid_tag",
+            Self::InvalidTag { .. } => "invalid_tag",
             Self::Malformed { .. } => "malformed",
             Self::Unsupported { .. } => "unsupported",
-            Self::Limit { .. } => "limit_exceeded",
+            Self::LimitExceeded { .. } => "limit_exceeded",
             Self::ResumePoint { .. } => "resume_point",
             Self::HistoryCorruption { .. } => "history_corruption",
             Self::JournalElsewhere { .. } => "journal_elsewhere",
             Self::Migration { .. } => "migration",
             Self::TrainingState { .. } => "training_state",
-            Self::Params(_) => "invalid_configuration",
+            Self::InvalidConfiguration(_) => "invalid_configuration",
             Self::Checkpoint(error) => error.kind().name(),
             Self::Io(_) => "io",
         }
@@ -144,12 +144,17 @@ impl Error {
         &self.0.kind
     }
 
+    /// The name of the cause: [`ErrorKind::name`].
+    pub fn name(&self) -> &'static str {
+        self.kind().name()
+    }
+
     /// The cause, owned.
     pub fn into_kind(self) -> ErrorKind {
         self.0.kind
     }
 
-    /// The file or folder at fault, where one is known.
+    /// The file or folder at fault, if it is known.
     pub fn path(&self) -> Option<&Path> {
         self.0.path.as_deref()
     }
@@ -171,10 +176,10 @@ impl Error {
         Self::new(ErrorKind::Unsupported { what: what.into() })
     }
 
-    /// A bound reached.
+    /// A limit was exceeded.
     #[cold]
     pub(crate) fn limit(what: &'static str, allowed: u64) -> Self {
-        Self::new(ErrorKind::Limit { what, allowed })
+        Self::new(ErrorKind::LimitExceeded { what, allowed })
     }
 
     /// Files that do not belong together.
@@ -189,13 +194,13 @@ impl Error {
         Self::new(ErrorKind::HistoryCorruption { what: what.into() })
     }
 
-    /// A training state that is not the checkpoint's.
+    /// A training state that belongs to another checkpoint.
     #[cold]
     pub(crate) fn training_state(what: impl Into<String>) -> Self {
         Self::new(ErrorKind::TrainingState { what: what.into() })
     }
 
-    /// Names the file, unless one is named already.
+    /// Adds the file at fault, unless there is one already.
     #[cold]
     pub(crate) fn in_path(mut self, path: &Path) -> Self {
         self.0.path.get_or_insert_with(|| path.to_path_buf());
@@ -203,7 +208,7 @@ impl Error {
     }
 }
 
-/// A text from a file as a message shows it: on one line, and cut where it gets long.
+/// A text from a file in the form for a message: on one line, and cut if it is long.
 pub(crate) fn shown(text: &str) -> String {
     let mut characters = text.chars().flat_map(char::escape_debug);
     let mut shown: String = characters.by_ref().take(MAX_SHOWN_CHARS).collect();
@@ -216,7 +221,7 @@ pub(crate) fn shown(text: &str) -> String {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0.kind)?;
-        // The error of a checkpoint names its file itself.
+        // The error of a checkpoint names its file.
         let named = matches!(&self.0.kind, ErrorKind::Checkpoint(error) if error.path().is_some());
         match self.path() {
             Some(path) if !named => write!(f, " (`{}`)", path.display()),
@@ -228,7 +233,7 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.0.kind {
-            ErrorKind::Params(error) => Some(error),
+            ErrorKind::InvalidConfiguration(error) => Some(error),
             ErrorKind::Checkpoint(error) => Some(error),
             ErrorKind::Io(error) => Some(error),
             _ => None,
@@ -246,7 +251,7 @@ impl From<io::Error> for Error {
 impl From<nnx_params::Error> for Error {
     #[cold]
     fn from(error: nnx_params::Error) -> Self {
-        Self::new(ErrorKind::Params(error))
+        Self::new(ErrorKind::InvalidConfiguration(error))
     }
 }
 

@@ -1,4 +1,4 @@
-//! The history of a run: the file `idps.csv`, as pandas writes and reads it.
+//! The history of a run as `idps.csv`, in the form in which pandas writes and reads it.
 
 mod cell;
 mod flatten;

@@ -1,16 +1,16 @@
-//! The history journal of NNx 0.4.1: the folder `runs/<id>/history`, in which each record is
-//! written once, so that a long training neither holds nor rewrites all of them.
+//! The history journal of NNx 0.4.1: the folder `runs/<id>/history`, to which each record is written
+//! once, so that a long training does not keep all records in memory or rewrite them.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `chunk-<number>.jsonl` | up to `chunk_size` records, one a line; never changed |
-//! | `index.jsonl` | one line a chunk: its records, iterations, epochs and sha-256 |
-//! | `epochs.jsonl` | one line an epoch: what a chart shows of it |
-//! | `journal.json` | how much of the others counts; replaced in one step |
+//! | `chunk-<number>.jsonl` | up to `chunk_size` records, one per line; never changed |
+//! | `index.jsonl` | one line per chunk: its records, iterations, epochs and sha-256 |
+//! | `epochs.jsonl` | one line per epoch: the metrics that a chart shows |
+//! | `journal.json` | the manifest: how much of the other files counts; replaced in one step |
 //!
-//! A run whose training keeps a journal is opened, saved and listed as any other:
-//! [`NNRun::load`](crate::NNRun::load) gives the last records, [`iter_history`] all of them.
-//! The rules are those of the module `nnx.history`.
+//! A run with a journal is opened, saved and listed like any other run:
+//! [`NNRun::load`](crate::NNRun::load) gives its last records, [`iter_history`] gives all.
+//! The rules are those of Python's module `nnx.history`.
 
 mod chunk;
 mod export;
@@ -20,9 +20,10 @@ mod index;
 mod lineage;
 mod manifest;
 mod migrate;
-mod reader;
+pub(crate) mod reader;
 mod records;
 mod rows;
+mod segments;
 mod spec;
 mod stats;
 mod sync;
@@ -30,10 +31,8 @@ mod text;
 mod writer;
 
 pub use export::export_history_csv;
-pub use history::{History, Lineage, iter_history};
+pub use history::{History, iter_history};
+pub use lineage::Lineage;
 pub use migrate::migrate_history;
-pub use spec::HistoryJournal;
+pub use spec::{HistoryJournal, HistoryJournalBuilder};
 pub use writer::JournalWriter;
-
-pub(crate) use reader::JournalReader;
-pub(crate) use rows::rows;

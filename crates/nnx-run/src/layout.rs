@@ -1,4 +1,4 @@
-//! Where the files of runs lie.
+//! The paths of a run's files, and reading them within bounds.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ pub(crate) fn runs_folder(root: &Path) -> PathBuf {
 }
 
 impl RunFolder {
-    /// The folder of the run of that id, whether it exists or not.
+    /// The folder of the run with that id, which need not exist.
     pub(crate) fn new(id: &str, root: &Path) -> Result<Self> {
         validate_run_id(id)?;
         Ok(Self {
@@ -66,17 +66,17 @@ impl RunFolder {
         self.path.join(HISTORY)
     }
 
-    /// What says that the history is kept in a journal instead of a CSV file.
+    /// The manifest of the journal. If it exists, the history is in the journal and not in `idps.csv`.
     pub(crate) fn journal(&self) -> PathBuf {
         self.history().join("journal.json")
     }
 
-    /// Whether the history is kept in a journal instead of a CSV file.
+    /// Whether the history is in a journal and not in `idps.csv`.
     pub(crate) fn has_journal(&self) -> bool {
         self.journal().is_file()
     }
 
-    /// The error for a run that is not there.
+    /// The error for a run that does not exist.
     #[cold]
     pub(crate) fn missing(&self) -> Error {
         let id = self.id.clone();
@@ -84,8 +84,8 @@ impl RunFolder {
     }
 }
 
-/// Opens a file, if it is there; a link is followed, as Python does. What is no file, such as a pipe,
-/// would be waited for without end, and is the error that `other` gives.
+/// Opens a file; `None` if it does not exist. A link is followed, as in Python. Anything else than a
+/// file gives the error of `other`: opening a pipe, for example, could block forever.
 pub(crate) fn open_file(path: &Path, other: impl FnOnce() -> Error) -> Result<Option<fs::File>> {
     let located = |error: std::io::Error| Error::from(error).in_path(path);
     match fs::metadata(path) {
@@ -96,7 +96,7 @@ pub(crate) fn open_file(path: &Path, other: impl FnOnce() -> Error) -> Result<Op
     }
 }
 
-/// The bytes of a file, if it is there and not larger than allowed.
+/// The bytes of a file that is not larger than allowed; `None` if it does not exist.
 pub(crate) fn read_bounded(path: &Path, what: &'static str, most: u64) -> Result<Option<Vec<u8>>> {
     use std::io::Read;
 
@@ -115,7 +115,7 @@ pub(crate) fn read_bounded(path: &Path, what: &'static str, most: u64) -> Result
     Ok(Some(bytes))
 }
 
-/// The text of a file, if it is there and not larger than allowed.
+/// The text of a file that is not larger than allowed; `None` if it does not exist.
 pub(crate) fn read_text(path: &Path, what: &'static str, most: u64) -> Result<Option<String>> {
     read_bounded(path, what, most)?
         .map(|bytes| {

@@ -1,55 +1,71 @@
 //! The runs of NNx on disk: history, checkpoints and training state, shared with Python.
 //!
-//! A run that Python trained opens here with all of it, and Python opens, checks and goes on from a
-//! run that was saved here. Processes of both may work on one run at a time.
+//! This crate reads all of a run that Python trained, and Python reads, verifies and resumes a run
+//! that was saved here. Processes of both can work on one run at the same time.
 //!
 //! | to | use |
 //! |---|---|
-//! | open, save and find runs | [`NNRun`], [`RunSummary`], [`RunWarning`] |
-//! | keep a long history in a journal, and go over it | [`HistoryJournal`], [`journal`] |
+//! | read, save and find runs | [`NNRun`], [`RunSummary`], [`RunWarning`] |
+//! | keep a long history in a journal, and iterate over it | [`HistoryJournal`], [`journal`] |
 //! | read the history by epochs | [`NNRun::epochs`], [`EpochMetrics`] |
-//! | open, save and check the checkpoints of a run | [`CheckpointStore`], [`CheckpointTag`] |
+//! | read, save and verify the checkpoints of a run | [`CheckpointStore`], [`CheckpointTag`] |
 //! | see which files belong together | [`Manifest`], [`CheckpointStore::digests`], [`TrainingStateFile`] |
-//! | look into a training state, or make one | [`TrainingState`], [`OptimizerState`] |
-//! | read and write the texts alone | [`yaml`], [`history`] |
+//! | inspect or make a training state | [`TrainingState`], [`OptimizerState`] |
+//! | read and write YAML and CSV texts | [`yaml`], [`history`] |
 //!
-//! Nothing in a file is executed, nothing panics on a damaged one, and what a file may ask for is
-//! bounded ([`limits`]). Reading creates nothing: a run, a tag or a file that is not there is told
-//! so and left so.
+//! Nothing in a file is executed, a damaged file causes an error and not a panic, and [`limits`] bound
+//! the memory that a file can make this crate use. Reading never creates a file or a folder.
 
 #![cfg_attr(
     test,
     allow(clippy::unwrap_used, reason = "a test reports by panicking")
 )]
 
-mod best;
+mod best_metric;
+mod best_run;
+mod epochs;
 mod error;
 pub mod history;
+mod ids;
 pub mod journal;
 mod layout;
+mod lease;
 pub mod limits;
 mod lock;
 mod manifest;
+mod metadata;
+mod pointer;
+mod records;
 mod run;
+mod save;
 mod stage;
 mod store;
 mod summary;
 mod tag;
 mod training_state;
+mod warning;
 pub mod yaml;
 
-pub use best::BestMetric;
+pub use best_metric::BestMetric;
+pub use epochs::EpochMetrics;
 pub use error::{Error, ErrorKind, Result};
 pub use journal::HistoryJournal;
+pub use lease::RunLease;
 pub use manifest::Manifest;
-pub use run::{EpochMetrics, NNRun, RunLease, RunWarning};
-pub use store::{CheckpointStore, SaveStep, TrainingStateFile, TrainingStateRole};
+pub use run::NNRun;
+pub use run::builder::NNRunBuilder;
+pub use store::CheckpointStore;
+pub use store::states::{TrainingStateFile, TrainingStateRole};
+pub use store::step::SaveStep;
 pub use summary::RunSummary;
 pub use tag::CheckpointTag;
-pub use training_state::{
-    Algorithm, Counters, Data, GeneratorState, Optimizer, OptimizerGroup, OptimizerParameter,
-    OptimizerState, RngState, TrainingState,
-};
+pub use training_state::TrainingState;
+pub use training_state::counters::Counters;
+pub use training_state::data::Data;
+pub use training_state::optimizer::algorithm::{Algorithm, Optimizer};
+pub use training_state::optimizer::{OptimizerGroup, OptimizerParameter, OptimizerState};
+pub use training_state::rng::{GeneratorState, RngState};
+pub use warning::RunWarning;
 
 /// The examples of the README.
 #[cfg(doctest)]

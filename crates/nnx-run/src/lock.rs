@@ -1,7 +1,7 @@
-//! The lock files of a run, which Python's processes take as well.
+//! The lock files of a run, which Python's processes lock as well.
 //!
-//! NNx takes them through the package `filelock`: on Unix an exclusive `flock` of a file that stays
-//! where it is, on Windows a lock of its bytes. [`File::lock`] is the same call on both.
+//! NNx uses the package `filelock`: an exclusive `flock` of a file that is not removed afterwards on
+//! Unix, a lock of the file's bytes on Windows. [`File::lock`] makes the same call on both.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
@@ -14,7 +14,7 @@ pub(crate) struct FileLock {
 }
 
 impl FileLock {
-    /// Waits for the exclusive lock of a file, which is made where it is not there.
+    /// Waits for the exclusive lock of a file, which is created if it does not exist.
     pub(crate) fn exclusive(path: &Path) -> io::Result<Self> {
         loop {
             let file = opened(path)?;
@@ -25,8 +25,8 @@ impl FileLock {
         }
     }
 
-    /// The exclusive lock of a file, which is made where it is not there; none where somebody else
-    /// holds it.
+    /// The exclusive lock of a file, which is created if it does not exist; `None` if another process
+    /// holds the lock.
     pub(crate) fn try_exclusive(path: &Path) -> io::Result<Option<Self>> {
         loop {
             let file = opened(path)?;
@@ -41,8 +41,8 @@ impl FileLock {
         }
     }
 
-    /// Waits until no writer holds the lock, and keeps writers out; none where there is no lock
-    /// file, so that no writer was ever there. Nothing is created.
+    /// Waits until no writer holds the lock, and keeps writers out. `None` if there is no lock file,
+    /// which means that there never was a writer. Nothing is created.
     pub(crate) fn shared(path: &Path) -> io::Result<Option<Self>> {
         loop {
             refuse_others(path)?;
@@ -59,7 +59,7 @@ impl FileLock {
     }
 }
 
-/// Opens a lock file, which is made where it is not there.
+/// Opens a lock file, which is created if it does not exist.
 fn opened(path: &Path) -> io::Result<File> {
     refuse_others(path)?;
     OpenOptions::new()
@@ -70,7 +70,7 @@ fn opened(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-/// Whether an error says that the file, or a folder on the way to it, is not there.
+/// Whether an error says that a file, or a folder of its path, does not exist.
 pub(crate) fn is_absence(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -87,8 +87,8 @@ fn wait(lock: impl Fn() -> io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// A link is not followed, as `filelock` does not, and what is no file, such as a pipe, not waited
-/// for.
+/// Refuses a link, as `filelock` does, and anything else than a file: opening a pipe, for example,
+/// could block forever.
 fn refuse_others(path: &Path) -> io::Result<()> {
     let found = match fs::symlink_metadata(path) {
         Ok(about) if about.is_symlink() => "a symbolic link",
@@ -99,8 +99,8 @@ fn refuse_others(path: &Path) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, what))
 }
 
-/// Whether the locked file is still the one at the path: whoever held the lock may have removed the
-/// folder, and then the lock keeps nobody out.
+/// Whether the locked file is still the one at the path. The previous owner of the lock may have
+/// removed the folder; a lock of a removed file excludes nobody.
 #[cfg(unix)]
 fn is_current(file: &File, path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;
@@ -115,6 +115,6 @@ fn is_current(file: &File, path: &Path) -> io::Result<bool> {
 
 #[cfg(not(unix))]
 fn is_current(_file: &File, _path: &Path) -> io::Result<bool> {
-    // An open file cannot be removed there.
+    // There an open file cannot be removed.
     Ok(true)
 }

@@ -1,4 +1,4 @@
-//! The manifest of a checkpoint: which files belong together, and their digests.
+//! The manifest of a checkpoint: the files that belong together, and their digests.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,16 +9,16 @@ use nnx_params::{State, Value};
 use crate::error::{Error, Result, shown};
 use crate::layout::read_text;
 use crate::limits::MAX_MANIFEST_BYTES;
-use crate::stage::{digest_of, replace_text};
-use crate::training_state::Counters;
+use crate::stage::{file_digest, replace_text};
+use crate::training_state::counters::Counters;
 
-/// What a manifest says that it is.
+/// The name of the format in a manifest.
 const FORMAT: &str = "nnx.resume-point/1";
-/// What the name of a manifest adds to that of its checkpoint.
+/// The suffix that makes the name of a manifest from that of its checkpoint.
 pub(crate) const MANIFEST_SUFFIX: &str = ".manifest.json";
 
-/// What one save of a checkpoint consists of: the files and their sha-256 digests, the ordinal of
-/// the save, and where the training stood.
+/// The contents of one save of a checkpoint: its files and their sha-256 digests, the ordinal of the
+/// save, and the progress of the training.
 ///
 /// Keys that this version does not know are kept in [`state`](Self::state).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ impl Manifest {
         let files = files
             .iter()
             .map(|(name, digest)| (name.as_str(), digest.as_str()));
-        // In the order in which it is written.
+        // In the order in which Python writes the keys.
         let mut state = State::new();
         state.insert("checkpoint_id", checkpoint_id.map(Value::from));
         state.insert("committed_updates", counters.committed_updates);
@@ -49,29 +49,29 @@ impl Manifest {
         Self(state)
     }
 
-    /// Everything the manifest says, as plain data.
+    /// The whole manifest as plain data.
     pub fn state(&self) -> &State {
         &self.0
     }
 
-    /// The ordinal of the save, from 1; it is kept when a checkpoint is replaced.
+    /// The ordinal of the save, from 1. It increases each time the checkpoint is replaced.
     pub fn generation(&self) -> Option<i128> {
         self.0.get("generation").and_then(Value::as_int)
     }
 
-    /// The id that ties the training state to the checkpoint; none where there is no such state.
+    /// The id that training state and checkpoint share; `None` without a training state.
     pub fn checkpoint_id(&self) -> Option<&str> {
         self.0.get("checkpoint_id").and_then(Value::as_str)
     }
 
-    /// The last epoch that was finished.
+    /// The last epoch that was finished, from 0.
     pub fn completed_epoch(&self) -> Option<i128> {
         self.0.get("completed_epoch").and_then(Value::as_int)
     }
 
-    /// Where the training stood.
+    /// The progress of the training.
     pub fn counters(&self) -> Counters {
-        Counters::of_state(&self.0)
+        Counters::from_state(&self.0)
     }
 
     /// The files that belong together, each with its sha-256 digest in lower-case hex.
@@ -83,12 +83,12 @@ impl Manifest {
             .map(|(name, digest)| (name, digest.as_str().unwrap_or_default()))
     }
 
-    /// The manifest beside a checkpoint, if there is one.
+    /// The manifest beside a checkpoint; `None` if there is none.
     pub(crate) fn read(checkpoint: &Path) -> Result<Option<Self>> {
         Self::read_at(&live(checkpoint))
     }
 
-    /// The manifest that an interrupted save left, if it can be read.
+    /// The staged manifest that an interrupted save left, if it can be read.
     pub(crate) fn read_staged(checkpoint: &Path) -> Option<Self> {
         Self::read_at(&staged(checkpoint)).ok().flatten()
     }
@@ -111,12 +111,12 @@ impl Manifest {
         }
     }
 
-    /// Writes the manifest into the place of the one that counts.
+    /// Writes the manifest beside a checkpoint.
     pub(crate) fn write(&self, checkpoint: &Path) -> Result<()> {
         replace_text(&live(checkpoint), &self.text())
     }
 
-    /// Writes the manifest into the place of the one that is to come.
+    /// Writes the staged manifest beside a checkpoint.
     pub(crate) fn write_staged(&self, checkpoint: &Path) -> Result<()> {
         replace_text(&staged(checkpoint), &self.text())
     }
@@ -128,8 +128,8 @@ impl Manifest {
         text
     }
 
-    /// Why the manifest does not tell of the files as they are, if it does not. No file but those it
-    /// lists is touched, and none is unpickled.
+    /// The difference between the manifest and the files, if there is one. Only the files that the
+    /// manifest lists are opened, and none of them is unpickled.
     pub(crate) fn problem(&self, checkpoint: &Path) -> Result<Option<String>> {
         let (Some(folder), Some(name)) = (checkpoint.parent(), checkpoint.file_name()) else {
             return Ok(Some("the checkpoint has no name".to_owned()));
@@ -147,12 +147,14 @@ impl Manifest {
             if !is_name {
                 let name = shown(name);
                 return Ok(Some(format!(
-                    "the manifest lists `{name}`, which is no name of a file"
+                    "the manifest lists `{name}`, which is not the name of a file"
                 )));
             }
             if !folder.join(name).is_file() {
                 let name = shown(name);
-                return Ok(Some(format!("`{name}` of the manifest is not there")));
+                return Ok(Some(format!(
+                    "the manifest lists `{name}`, which does not exist"
+                )));
             }
         }
         if let Some(id) = self.0.get("checkpoint_id").filter(|id| !id.is_none()) {
@@ -165,7 +167,7 @@ impl Manifest {
             }
         }
         for (name, digest) in &files {
-            if digest_of(&folder.join(name))? != *digest {
+            if file_digest(&folder.join(name))? != *digest {
                 let name = shown(name);
                 return Ok(Some(format!(
                     "`{name}` changed after it was written: its digest differs from the manifest's"
@@ -176,25 +178,25 @@ impl Manifest {
     }
 }
 
-/// The manifest that counts.
+/// The path of a checkpoint's manifest.
 pub(crate) fn live(checkpoint: &Path) -> PathBuf {
     with_suffix(checkpoint, MANIFEST_SUFFIX)
 }
 
-/// The next manifest, written before its checkpoint is put into place: when the writer stops between
-/// that and the manifest that counts, this one tells of the files as they are.
+/// The path of the next manifest, which is written before its checkpoint is renamed. If the writer
+/// stops after that and before the manifest is replaced, this one describes the files.
 pub(crate) fn staged(checkpoint: &Path) -> PathBuf {
     with_suffix(checkpoint, ".manifest.staged.json")
 }
 
-/// The path with something behind its name.
+/// The path with a suffix added to its name.
 pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_os_string();
     name.push(suffix);
     path.with_file_name(name)
 }
 
-/// JSON with keys in order and one space a level; a manifest is as deep as its text was.
+/// JSON with sorted keys and one space per level, as Python's `indent=1` gives it.
 pub(crate) fn indented(value: &Value, level: usize, text: &mut String) {
     match value {
         Value::Map(state) if !state.is_empty() => {

@@ -1,18 +1,10 @@
 //! `NNRun`, one training run.
 
-mod epochs;
-pub(crate) mod ids;
+pub(crate) mod builder;
 mod journal;
-mod lease;
+mod journal_cache;
 pub(crate) mod load;
-pub(crate) mod metadata;
-mod save;
-pub(crate) mod verify;
-mod warning;
-
-pub use epochs::EpochMetrics;
-pub use lease::RunLease;
-pub use warning::RunWarning;
+mod verify;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -23,13 +15,14 @@ use nnx_params::{
     NNModelParams, NNTrainParams, NNTrainerParams, NetParams, RunIdentity, State, Value,
 };
 
-use crate::best;
+use crate::epochs::{self, EpochMetrics};
 use crate::error::Result;
-use crate::layout::runs_folder;
 use crate::store::CheckpointStore;
+use crate::warning::RunWarning;
+use journal_cache::JournalCache;
 
-/// The checkpoints of a training's phases, in the order in which they are taken. `best` repeats one
-/// of them.
+/// The checkpoints of the phases of a training, in the order in which they are taken. `best` repeats
+/// one of them.
 const PHASES: [Checkpoints; 5] = [
     Checkpoints::First,
     Checkpoints::Q1,
@@ -38,9 +31,9 @@ const PHASES: [Checkpoints; 5] = [
     Checkpoints::Last,
 ];
 
-/// One training run: what it was configured with, from which its id follows, and its history.
+/// One training run: its configuration, which determines its id, and its history.
 ///
-/// A `root` is the folder that holds the folder `runs`; Python's default is the working directory.
+/// A `root` is the folder that contains the folder `runs`; Python's default is the working directory.
 ///
 /// ```
 /// use nnx_params::{Activations, NNModelParams, NNParams, NNTrainParams, NetParams, Nets};
@@ -71,19 +64,22 @@ pub struct NNRun {
     salt: Option<String>,
     transforms: Vec<NNCheckpointTransform>,
     idps: Vec<NNIterationDataPoint>,
-    /// The folder of the journal that holds all records, where there is one.
+    /// The folder of the journal that holds all records, if there is one.
     history: Option<PathBuf>,
+    /// What was read of that journal; `None` until a run is loaded.
+    journal: Option<JournalCache>,
     metadata: State,
-    /// What was wrong with the file of the metadata.
+    /// The problem of `metadata.yaml`.
     metadata_warning: Option<RunWarning>,
-    /// What is wrong with the history.
+    /// The problems of the history.
     history_warnings: Vec<RunWarning>,
     /// The keys of `run.yaml` that this version does not know.
     unknown: State,
 }
 
 impl NNRun {
-    /// A run without history. A registered or runtime net has no parameters of its own.
+    /// A run without history. A registered or runtime net has no parameters.
+    /// [`builder`](Self::builder) makes runs of more parts.
     ///
     /// # Errors
     /// When the model has no net, so that there is no id.
@@ -92,59 +88,34 @@ impl NNRun {
         net: impl Into<Option<NetParams>>,
         train: NNTrainParams,
     ) -> Result<Self> {
+        Self::builder(model, net, train).build()
+    }
+
+    fn without_id(model: NNModelParams, net: Option<NetParams>, train: NNTrainParams) -> Self {
         Self {
             id: String::new(),
             model,
-            net: net.into(),
+            net,
             train,
             trainer: None,
             salt: None,
             transforms: Vec::new(),
             idps: Vec::new(),
             history: None,
+            journal: None,
             metadata: State::new(),
             metadata_warning: None,
             history_warnings: Vec::new(),
             unknown: State::new(),
         }
-        .identified()
-    }
-
-    /// The same run with the parameters of several optimizers, and the id that follows.
-    ///
-    /// # Errors
-    /// As for [`new`](Self::new).
-    pub fn with_trainer(mut self, trainer: impl Into<Option<NNTrainerParams>>) -> Result<Self> {
-        self.trainer = trainer.into();
-        self.identified()
-    }
-
-    /// The same run with a text that tells equal configurations apart, and the id that follows.
-    ///
-    /// # Errors
-    /// When the text is blank.
-    pub fn with_salt(mut self, salt: &str) -> Result<Self> {
-        self.salt = Some(salt.to_owned());
-        self.identified()
-    }
-
-    /// The same run with the steps that changed its net, and the id that follows.
-    ///
-    /// # Errors
-    /// As for [`new`](Self::new).
-    pub fn with_transforms(
-        mut self,
-        transforms: impl IntoIterator<Item = NNCheckpointTransform>,
-    ) -> Result<Self> {
-        self.transforms = transforms.into_iter().collect();
-        self.identified()
     }
 
     /// The same run with another history.
     #[must_use]
     pub fn with_idps(mut self, idps: impl IntoIterator<Item = NNIterationDataPoint>) -> Self {
         self.idps = idps.into_iter().collect();
-        let strays = RunWarning::of_records(&self.idps, None);
+        self.journal = None;
+        let strays = RunWarning::stray_records(&self.idps, None);
         self.history_warnings = strays.into_iter().collect();
         self
     }
@@ -155,11 +126,6 @@ impl NNRun {
         self.metadata = metadata;
         self.metadata_warning = None;
         self
-    }
-
-    fn identified(mut self) -> Result<Self> {
-        self.id = self.identity().run_id()?;
-        Ok(self)
     }
 
     fn identity(&self) -> RunIdentity<'_> {
@@ -176,12 +142,12 @@ impl NNRun {
         identity
     }
 
-    /// The id: 32 hexadecimal digits that everything but history and metadata decides.
+    /// The id: 32 hexadecimal digits, computed from everything but history and metadata.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// The serialised form, key for key as Python gives it: the id, then what it is made of.
+    /// The serialised form, with the keys in Python's order: the id, then the parts that determine it.
     ///
     /// # Errors
     /// As for [`new`](Self::new).
@@ -191,7 +157,7 @@ impl NNRun {
         Ok(state)
     }
 
-    /// [`state`](Self::state) followed by the keys that this version does not know, at every level.
+    /// [`state`](Self::state) with the keys that this version does not know, at every level.
     ///
     /// # Errors
     /// As for [`new`](Self::new).
@@ -218,7 +184,7 @@ impl NNRun {
         &self.model
     }
 
-    /// The net's parameters; none for a registered or runtime net.
+    /// The parameters of the net; `None` for a registered or runtime net.
     pub fn net(&self) -> Option<&NetParams> {
         self.net.as_ref()
     }
@@ -233,80 +199,81 @@ impl NNRun {
         self.trainer.as_ref()
     }
 
-    /// The text that tells equal configurations apart.
+    /// The text that distinguishes runs of equal configuration.
     pub fn salt(&self) -> Option<&str> {
         self.salt.as_deref()
     }
 
-    /// The steps that changed the net.
+    /// The transforms that changed the net.
     pub fn transforms(&self) -> &[NNCheckpointTransform] {
         &self.transforms
     }
 
-    /// The history, one record for each iteration; of a run that keeps it in a
-    /// [journal](Self::history) the last ones, and [`iter_history`](crate::journal::iter_history)
-    /// gives all.
+    /// The history, one record for each iteration. Of a run that keeps its history in a
+    /// [journal](Self::history) these are the last records, and
+    /// [`iter_history`](crate::journal::iter_history) gives all.
     pub fn idps(&self) -> &[NNIterationDataPoint] {
         &self.idps
     }
 
-    /// What the run was trained on and with: `metadata.yaml`, which no id depends on. Empty where
-    /// there is none, and where it cannot be read, which [`warnings`](Self::warnings) tell.
+    /// The content of `metadata.yaml`: the machine and the program of the training. The id does not
+    /// depend on it. Empty if there is no such file, or if it cannot be read, which
+    /// [`warnings`](Self::warnings) reports.
     pub fn metadata(&self) -> &State {
         &self.metadata
     }
 
-    /// What would else go unseen of a run that could be read: a `metadata.yaml` that was passed
-    /// over, records that are of no epoch, and those that do not count, since their epoch was not
-    /// finished. A run whose training ended has none.
+    /// The problems of the run that did not prevent reading it: a `metadata.yaml` that was ignored,
+    /// records without a valid epoch, and records that do not count because their epoch was not
+    /// finished. A run whose training ended normally has no warnings.
     pub fn warnings(&self) -> impl Iterator<Item = &RunWarning> {
         self.metadata_warning.iter().chain(&self.history_warnings)
     }
 
-    /// The run and the checkpoint from which it went on, if it did.
+    /// The id of the run that this one resumed, and the checkpoint from which it did.
     pub fn parent(&self) -> Option<(&str, Option<&str>)> {
         let train = &self.train;
         let id = train.parent_run_id().or(train.resume_from_run_id())?;
         Some((id, train.resume_from_checkpoint()))
     }
 
-    /// What the choice of the best epoch tracks: the monitor of the last record that one judged,
-    /// which says whether less or more is better, else the one that the training was configured
-    /// with. None where the run has no monitor of its own.
+    /// The monitor that chooses the best epoch: that of the last record that has one, which says
+    /// whether smaller or larger is better, otherwise the monitor of the training's parameters.
+    /// `None` if the run has no monitor.
     pub fn monitor(&self) -> Option<&MonitorSpec> {
         let judged = self.idps.iter().rev().find_map(|idp| idp.selection());
         let monitor = judged.map(MonitorRecord::monitor);
         monitor.or_else(|| self.train.monitor())
     }
 
-    /// The metrics of each epoch, in order: from the journal of the run, where it keeps one that can
-    /// be read, else from [`idps`](Self::idps).
+    /// The metrics of each epoch, in order: from the rows of the run's journal if it has one that can
+    /// be read, otherwise from [`idps`](Self::idps).
     ///
-    /// What a journal does not record of the epochs before those records is not there: their learning
-    /// rate is not a number, and they have no records of training and validation.
+    /// A journal's row has no learning rate and no evaluation records. Epochs that are described by
+    /// rows alone therefore have NaN as learning rate, and no records.
     ///
-    /// Python takes any number for an epoch, 0.5 and not-a-number included. A record whose epoch is
-    /// no whole number of 64 bits is in none of these; [`warnings`](Self::warnings) tell of it.
+    /// Python accepts any number as an epoch, including 0.5 and NaN. Records whose epoch is not a
+    /// whole number of 64 bits are in none of these epochs; [`warnings`](Self::warnings) reports them.
     pub fn epochs(&self) -> Vec<EpochMetrics> {
         match self.journal_epochs() {
             Ok(Some(epochs)) => epochs,
-            Ok(None) | Err(_) => epochs::of_records(&self.idps),
+            Ok(None) | Err(_) => epochs::from_records(&self.idps),
         }
     }
 
     /// The checkpoints of the run.
     ///
     /// # Errors
-    /// When the id cannot name a folder, which no id that this type computes fails at.
+    /// When the id cannot name a folder; every id that this type computes can.
     pub fn store(&self, root: impl AsRef<Path>) -> Result<CheckpointStore> {
         CheckpointStore::new(&self.id, root)
     }
 
-    /// The checkpoints of the five phases, in order; none where one was never taken. `best` is not
-    /// among them, since it repeats one.
+    /// The checkpoints of the five phases, in order; `None` for a checkpoint that was not taken.
+    /// `best` is not among them, because it repeats one of them.
     ///
     /// # Errors
-    /// When a checkpoint that is there cannot be read.
+    /// When a checkpoint exists and cannot be read.
     pub fn checkpoints(
         &self,
         root: impl AsRef<Path>,
@@ -316,29 +283,6 @@ impl NNRun {
             .into_iter()
             .map(|phase| Ok((phase, store.load(&phase.into())?)))
             .collect()
-    }
-
-    /// The best run, if the folder of runs points to one that is there.
-    ///
-    /// # Errors
-    /// When the pointer, or the run that it names, cannot be read.
-    pub fn best(root: impl AsRef<Path>) -> Result<Option<Self>> {
-        let root = root.as_ref();
-        match Self::best_id(root)? {
-            Some(id) if ids::is_there(&runs_folder(root).join(&id).join("run.yaml"))? => {
-                Self::load(&id, root).map(Some)
-            }
-            _ => Ok(None),
-        }
-    }
-
-    /// The id that the folder of runs names as the best one: the text of the link `best`, or of the
-    /// file `best/POINTER.txt` where the system has no links.
-    ///
-    /// # Errors
-    /// When the pointer cannot be read.
-    pub fn best_id(root: impl AsRef<Path>) -> Result<Option<String>> {
-        best::pointed(&runs_folder(root.as_ref()))
     }
 }
 

@@ -1,4 +1,5 @@
-//! Files that are written beside their place and then put into it.
+//! Files that are written under a temporary name and then renamed, so that readers see the old file
+//! or the complete new one.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -9,30 +10,30 @@ use tempfile::NamedTempFile;
 
 use crate::error::{Error, Result};
 
-/// Bytes that are gathered before the operating system is asked to write them.
+/// The size of the write buffer in bytes.
 const BUFFER_BYTES: usize = 1 << 17;
 
-/// A complete file that is not in its place yet; dropped, it is removed.
+/// A complete file under a temporary name. Dropping it removes the file.
 #[derive(Debug)]
 pub(crate) struct Staged {
     file: NamedTempFile,
     target: PathBuf,
-    /// The sha-256 of its bytes, in lower-case hex.
+    /// The sha-256 digest of its bytes in lower-case hex.
     pub(crate) digest: String,
 }
 
-/// Whether a file must outlast a loss of power.
+/// Whether a file must survive a loss of power.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Durability {
-    /// It is flushed to the disk before it is put into its place.
+    /// The file is flushed to the disk before it is renamed.
     Flushed,
-    /// It is not: nothing depends on it.
+    /// The file is not flushed, because nothing depends on it.
     None,
 }
 
 impl Staged {
-    /// Writes a file beside its place, in a folder that exists; its digest is of the bytes as they
-    /// are written.
+    /// Writes a file under a temporary name in the folder of the target, which must exist. The digest
+    /// is computed while the bytes are written.
     pub(crate) fn write(
         target: &Path,
         durability: Durability,
@@ -60,7 +61,7 @@ impl Staged {
         })
     }
 
-    /// Puts the file into its place, in one step.
+    /// Renames the file to the target, in one step.
     pub(crate) fn publish(self) -> Result<()> {
         let Self { file, target, .. } = self;
         match file.persist(&target) {
@@ -70,7 +71,7 @@ impl Staged {
     }
 }
 
-/// Writes a whole file, or none of it.
+/// Replaces a file as a whole, or not at all.
 pub(crate) fn replace(
     target: &Path,
     durability: Durability,
@@ -86,8 +87,10 @@ pub(crate) fn replace_text(target: &Path, text: &str) -> Result<()> {
     })
 }
 
-/// Makes what was put into a folder outlast a loss of power. Everything is in its place already,
-/// and some file systems cannot do this, so a failure is none of the save.
+/// Flushes a folder, so that the names in it survive a loss of power.
+///
+/// Best effort: the data is already in place, and some file systems cannot flush a folder, so errors
+/// are ignored.
 #[cfg(unix)]
 pub(crate) fn flush_folder(folder: &Path) {
     let _ = File::open(folder).and_then(|folder| folder.sync_all());
@@ -96,7 +99,7 @@ pub(crate) fn flush_folder(folder: &Path) {
 #[cfg(not(unix))]
 pub(crate) fn flush_folder(_folder: &Path) {}
 
-/// Removes a file, if it is there.
+/// Removes a file, if it exists.
 pub(crate) fn remove(path: &Path) -> Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -106,8 +109,8 @@ pub(crate) fn remove(path: &Path) -> Result<()> {
     }
 }
 
-/// The sha-256 of a file's bytes, in lower-case hex.
-pub(crate) fn digest_of(path: &Path) -> Result<String> {
+/// The sha-256 digest of a file's bytes in lower-case hex.
+pub(crate) fn file_digest(path: &Path) -> Result<String> {
     let mut hash = Hashing {
         out: io::sink(),
         hash: Sha256::new(),
@@ -121,7 +124,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A new file beside the target, named as Python names its own.
+/// A new file in the folder of the target, named as Python names its temporary files.
 fn temporary(target: &Path) -> io::Result<NamedTempFile> {
     const RANDOM_CHARS: usize = 8;
 
@@ -134,14 +137,14 @@ fn temporary(target: &Path) -> io::Result<NamedTempFile> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // The operating system takes the umask off. Python leaves 0600, a trait of its temporary
-        // files that keeps a server under another user from reading the run.
+        // The operating system applies the umask. Python's files keep the 0600 of its temporary files,
+        // so that a server of another user cannot read the run; that is not copied here.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
     builder.tempfile_in(folder)
 }
 
-/// Hashes what it passes on.
+/// A writer that hashes the bytes that it passes on.
 #[derive(Debug)]
 struct Hashing<W> {
     out: W,

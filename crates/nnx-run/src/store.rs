@@ -1,12 +1,9 @@
-//! The checkpoints of one run, with the training state beside each.
+//! The checkpoints of one run, and their training states.
 
 mod load;
 mod save;
-mod states;
-mod step;
-
-pub use states::{TrainingStateFile, TrainingStateRole};
-pub use step::SaveStep;
+pub(crate) mod states;
+pub(crate) mod step;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,13 +15,15 @@ use crate::error::{Error, Result};
 use crate::layout::RunFolder;
 use crate::lock::is_absence;
 use crate::manifest::{MANIFEST_SUFFIX, with_suffix};
-use crate::stage::digest_of;
+use crate::stage::file_digest;
 use crate::tag::CheckpointTag;
+use step::SaveStep;
 
 /// The checkpoints of one run: `runs/<id>/checkpoints`.
 ///
-/// What Python's `NNCheckpoint` does for a run of a name, this does for the run that it is of. Both
-/// may work on one run at a time: writers take the same lock file and keep the same order of steps.
+/// It corresponds to the methods of Python's `NNCheckpoint` that take the id of a run. Python and this
+/// crate can work on one run at the same time: writers take the same lock file and make the same
+/// steps in the same order.
 ///
 /// ```
 /// use nnx_params::Checkpoints;
@@ -44,7 +43,7 @@ pub struct CheckpointStore {
 }
 
 impl CheckpointStore {
-    /// The checkpoints of the run of that id under a root. Nothing is read or created.
+    /// The checkpoints of the run with that id under a root. Nothing is read or created.
     ///
     /// # Errors
     /// When the id could lead out of the folder of runs.
@@ -55,8 +54,8 @@ impl CheckpointStore {
         })
     }
 
-    /// The same store, whose saves tell of each step that they have made: to show progress, and to
-    /// stop a writer at any step in a test.
+    /// The same store, whose saves call a function after each step: to show progress, or to stop a
+    /// writer at a certain step in a test.
     #[must_use]
     pub fn on_step(mut self, call: impl Fn(SaveStep) + Send + Sync + 'static) -> Self {
         self.on_step = Some(Arc::new(call));
@@ -68,12 +67,12 @@ impl CheckpointStore {
         &self.folder.id
     }
 
-    /// Where the file of a checkpoint is, or would be.
+    /// The path of a checkpoint's file, which need not exist.
     pub fn path(&self, tag: &CheckpointTag) -> PathBuf {
         self.folder.checkpoints().join(tag.file_name())
     }
 
-    /// The tags of the checkpoints that are there, in order; none where the run is not there.
+    /// The tags of the checkpoints that exist, in order; empty if the run does not exist.
     ///
     /// # Errors
     /// When the folder cannot be read.
@@ -81,13 +80,13 @@ impl CheckpointStore {
         let folder = self.folder.checkpoints();
         let mut tags: Vec<_> = names(&folder)?
             .iter()
-            .filter_map(|name| CheckpointTag::of_file(name))
+            .filter_map(|name| CheckpointTag::from_file_name(name))
             .collect();
         tags.sort_unstable();
         Ok(tags)
     }
 
-    /// The tags that a manifest tells of, in order, whether their checkpoints are there or not.
+    /// The tags that have a manifest, in order, even if the checkpoint does not exist.
     ///
     /// # Errors
     /// When the folder cannot be read.
@@ -95,14 +94,14 @@ impl CheckpointStore {
         let names = names(&self.folder.checkpoints())?;
         let mut tags: Vec<_> = names
             .iter()
-            .filter_map(|name| CheckpointTag::of_file(name.strip_suffix(MANIFEST_SUFFIX)?))
+            .filter_map(|name| CheckpointTag::from_file_name(name.strip_suffix(MANIFEST_SUFFIX)?))
             .collect();
         tags.sort_unstable();
         Ok(tags)
     }
 
-    /// The names of files in the folder that end as checkpoints do and are none: their names are no
-    /// tags, and no training states.
+    /// The names of `.pt` files in the folder that are neither checkpoints nor training states, because
+    /// their names are not valid tags.
     ///
     /// # Errors
     /// When the folder cannot be read.
@@ -114,14 +113,14 @@ impl CheckpointStore {
             name.ends_with(".pt")
                 && !is_hidden
                 && !is_state
-                && CheckpointTag::of_file(name).is_none()
+                && CheckpointTag::from_file_name(name).is_none()
         });
         names.sort_unstable();
         Ok(names)
     }
 
-    /// The files of a checkpoint that are there, each with the sha-256 digest of its bytes as they
-    /// are: the checkpoint and its training states.
+    /// The files of a checkpoint that exist, the checkpoint and its training states, each with the
+    /// sha-256 digest of its bytes in lower-case hex.
     ///
     /// # Errors
     /// When a file cannot be read.
@@ -137,7 +136,7 @@ impl CheckpointStore {
             .filter_map(|path| {
                 let name = path.strip_prefix(&folder).ok()?;
                 let name = name.to_string_lossy().into_owned();
-                Some(digest_of(&path).map(|digest| (name, digest)))
+                Some(file_digest(&path).map(|digest| (name, digest)))
             })
             .collect()
     }
@@ -146,7 +145,7 @@ impl CheckpointStore {
         with_suffix(&self.path(tag), ".lock")
     }
 
-    fn tell(&self, step: SaveStep) {
+    fn report(&self, step: SaveStep) {
         if let Some(call) = &self.on_step {
             call(step);
         }
@@ -161,17 +160,17 @@ impl fmt::Debug for CheckpointStore {
     }
 }
 
-/// The training state of one save of a checkpoint.
+/// The path of the training state of one save of a checkpoint.
 fn state_file(checkpoint: &Path, id: &str) -> PathBuf {
     with_suffix(checkpoint, &format!(".opt.{id}.pt"))
 }
 
-/// The copy of the training state under the name that early versions of NNx look for.
+/// The path of the copy of the training state, which early versions of NNx read.
 fn compatibility_copy(checkpoint: &Path) -> PathBuf {
     with_suffix(checkpoint, ".opt.pt")
 }
 
-/// The training states of all saves of a checkpoint that are there.
+/// The paths of the training states of all saves of a checkpoint that exist.
 fn state_files(checkpoint: &Path) -> Result<Vec<PathBuf>> {
     let (Some(folder), Some(name)) = (checkpoint.parent(), checkpoint.file_name()) else {
         return Ok(Vec::new());
@@ -189,7 +188,7 @@ fn state_files(checkpoint: &Path) -> Result<Vec<PathBuf>> {
         .collect())
 }
 
-/// The names in a folder; none where it is not there.
+/// The names in a folder; empty if it does not exist.
 fn names(folder: &Path) -> Result<Vec<String>> {
     let located = |error| Error::from(error).in_path(folder);
     let entries = match fs::read_dir(folder) {

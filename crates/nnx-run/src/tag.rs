@@ -7,19 +7,18 @@ use nnx_params::Checkpoints;
 
 use crate::error::{Error, ErrorKind, Result, shown};
 
-/// The most bytes of a tag: with what comes before and behind it in the name of a temporary file of
-/// a training state, the name stays within 255 bytes.
+/// The maximum length of a tag in bytes. The longest name made from a tag, that of the temporary file
+/// of a training state, then has at most 255 bytes.
 const MAX_BYTES: usize = 200;
 
-/// What no file of a checkpoint may have in its name: it would be taken for the training state of
-/// another one.
+/// A text that the name of a checkpoint's file must not contain: it marks training states.
 const STATE_MARK: &str = ".pt.opt.";
 
 /// The name of a checkpoint within its run: `last`, `best`, one of the phases, or the tag of a
 /// callback and its epoch (`every_e3`).
 ///
-/// The reference checks the tags that its callbacks are given, but not those that a checkpoint is
-/// loaded by; here a tag that exists is always safe as a file's name.
+/// NNx checks the tags that its callbacks are given, but not the tags of checkpoints to load. Here
+/// every tag is safe as the name of a file.
 ///
 /// ```
 /// use nnx_params::Checkpoints;
@@ -36,15 +35,15 @@ impl CheckpointTag {
     /// A tag of ASCII letters, digits, `.`, `_` and `-` that starts with a letter or digit.
     ///
     /// # Errors
-    /// For any other text, one of more than 200 bytes, and one whose file would have `.pt.opt.` in its
-    /// name, which marks the files of training states.
+    /// For any other text, for one of more than 200 bytes, and for one whose file would have `.pt.opt.`
+    /// in its name, which marks training states.
     pub fn new(tag: &str) -> Result<Self> {
         let is_slug = tag.starts_with(|c: char| c.is_ascii_alphanumeric())
             && tag
                 .bytes()
                 .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-'));
         if !is_slug || tag.len() > MAX_BYTES || format!("{tag}.pt").contains(STATE_MARK) {
-            return Err(Error::new(ErrorKind::Tag { tag: shown(tag) }));
+            return Err(Error::new(ErrorKind::InvalidTag { tag: shown(tag) }));
         }
         Ok(Self(tag.to_owned()))
     }
@@ -54,8 +53,8 @@ impl CheckpointTag {
         &self.0
     }
 
-    /// The tag of a checkpoint's file, if the file's name is one of a checkpoint.
-    pub(crate) fn of_file(name: &str) -> Option<Self> {
+    /// The tag of a checkpoint, from the name of its file; `None` for the name of another file.
+    pub(crate) fn from_file_name(name: &str) -> Option<Self> {
         Self::new(name.strip_suffix(".pt")?).ok()
     }
 

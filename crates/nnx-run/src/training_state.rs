@@ -1,16 +1,11 @@
-//! Where a training stood: what lies beside a checkpoint so that the training can go on.
+//! The training state: the file beside a checkpoint from which a training can be resumed.
 
-mod counters;
-mod data;
+pub(crate) mod counters;
+pub(crate) mod data;
 mod decode;
 mod encode;
-mod optimizer;
-mod rng;
-
-pub use counters::Counters;
-pub use data::Data;
-pub use optimizer::{Algorithm, Optimizer, OptimizerGroup, OptimizerParameter, OptimizerState};
-pub use rng::{GeneratorState, RngState};
+pub(crate) mod optimizer;
+pub(crate) mod rng;
 
 use std::sync::Arc;
 
@@ -19,8 +14,12 @@ use nnx_checkpoint::torch::{PickledObject, TorchObject};
 use nnx_params::{Number, Value};
 
 use crate::error::{Error, Result};
+use counters::Counters;
+use data::Data;
+use optimizer::OptimizerState;
+use rng::RngState;
 
-/// The version that is written, and the last one that is read.
+/// The version that is written, and the newest one that is read.
 pub(crate) const LATEST_VERSION: i128 = 4;
 
 /// The keys of a training state.
@@ -70,7 +69,7 @@ pub(crate) mod keys {
         "distributed",
     ];
 
-    /// What a bare optimizer's state is wrapped in, in order.
+    /// The keys of the state that a bare optimizer's state is wrapped in, in order.
     pub(crate) const VERSION_0: [&str; 10] = [
         VERSION,
         CHECKPOINT_ID,
@@ -85,11 +84,11 @@ pub(crate) mod keys {
     ];
 }
 
-/// Where a training stood: the state of its optimizer, schedule, gradient scaler and random
-/// generators, its counters, and whatever else was registered.
+/// The state of a training: that of its optimizer, learning rate schedule, gradient scaler and random
+/// generators, its counters, and the states of registered components.
 ///
-/// Everything is kept as it was read, in order, and written back; the typed methods are views of
-/// it. A state can so hold what this version knows nothing of.
+/// All entries are kept as they were read, in order, and written back, including those that this
+/// version does not know. The typed methods are views of the entries.
 ///
 /// ```
 /// use nnx_run::{Counters, Data, TrainingState};
@@ -106,7 +105,7 @@ pub struct TrainingState {
 }
 
 impl TrainingState {
-    /// A state of the version that is written, with every key and nothing in it.
+    /// A state of the version that is written, with every key and the value `None` for each.
     pub fn new() -> Self {
         let mut state = Self {
             entries: keys::ALL.map(|key| (key.to_owned(), Data::None)).into(),
@@ -115,7 +114,7 @@ impl TrainingState {
         state
     }
 
-    /// The state that an object of a file is.
+    /// The state in the object of a file.
     pub(crate) fn read(object: &Arc<TorchObject>) -> Result<Self> {
         let graph = object.graph();
         let root = graph.root();
@@ -130,7 +129,7 @@ impl TrainingState {
             entries: Vec::new(),
         };
         for &(key, value) in pairs {
-            // A bare optimizer's state has text keys too.
+            // Version 0 is a bare optimizer's state; its keys are texts too.
             let name = graph.text(key).ok_or_else(|| {
                 Error::training_state(format!(
                     "expected texts as keys of a training state, found {}",
@@ -138,7 +137,7 @@ impl TrainingState {
                 ))
             })?;
             let value = match name {
-                // What was registered is the user's own: it is kept as a graph.
+                // The states of registered components are of the user's own classes.
                 keys::COMPONENTS if !graph.is_none(value) => {
                     Data::Object(PickledObject::new(Arc::clone(object), value))
                 }
@@ -149,12 +148,12 @@ impl TrainingState {
         Ok(state)
     }
 
-    /// The plain data that one object of a file is.
+    /// One object of a file as plain data.
     pub(crate) fn plain(object: &Arc<TorchObject>, id: NodeId) -> Result<Data> {
         decode::Decoder::new(object).decode(id)
     }
 
-    /// The state in which a bare optimizer's state is wrapped, as the reference does it.
+    /// A bare optimizer's state wrapped in a training state of version 0, as NNx does it.
     pub(crate) fn into_version_0(self, completed_epoch: Option<Number>) -> Self {
         let optimizer = self.entries.into_iter();
         let optimizer = optimizer.map(|(key, value)| (Data::Str(key), value));
@@ -171,8 +170,8 @@ impl TrainingState {
         state
     }
 
-    /// The same state as it is written: of the latest version, with all its keys in order and those
-    /// that this version does not know behind them, stamped with the id and ordinal of a save.
+    /// The state as it is written: of the latest version, with all its keys in order, then the keys
+    /// that this version does not know, stamped with the id and ordinal of a save.
     pub(crate) fn stamped(&self, id: &str, generation: i128, epoch: Value) -> Result<Self> {
         let mut stamped = Self::new();
         for (key, value) in &self.entries {
@@ -185,12 +184,12 @@ impl TrainingState {
         Ok(stamped)
     }
 
-    /// The object that a file is of.
+    /// The object to write to a file.
     pub(crate) fn to_object(&self) -> Result<TorchObject> {
         encode::object(&self.entries)
     }
 
-    /// The version of the state: 0 for a bare optimizer's state of before there were versions.
+    /// The version of the state; 0 for a bare optimizer's state, from before there were versions.
     pub fn version(&self) -> Option<i128> {
         self.get(keys::VERSION).and_then(Data::as_int)
     }
@@ -206,7 +205,7 @@ impl TrainingState {
         entry.map(|(_, value)| value)
     }
 
-    /// Sets the value of a key, in its place where it is there, else behind the others.
+    /// Sets the value of a key. A new key is added at the end.
     pub fn set(&mut self, key: &str, value: Data) {
         match self.entries.iter_mut().find(|(name, _)| name == key) {
             Some((_, old)) => *old = value,
@@ -214,7 +213,7 @@ impl TrainingState {
         }
     }
 
-    /// The id that ties the state to its checkpoint.
+    /// The id that the state shares with its checkpoint.
     pub fn checkpoint_id(&self) -> Option<&str> {
         self.get(keys::CHECKPOINT_ID).and_then(Data::as_str)
     }
@@ -229,7 +228,7 @@ impl TrainingState {
         self.get(keys::COMPLETED_EPOCH).and_then(Data::as_int)
     }
 
-    /// Sets [`completed_epoch`](Self::completed_epoch); a save without it takes the checkpoint's.
+    /// Sets [`completed_epoch`](Self::completed_epoch). A save without it uses the checkpoint's epoch.
     pub fn set_completed_epoch(&mut self, epoch: impl Into<Option<i64>>) {
         let epoch = epoch
             .into()
@@ -237,10 +236,10 @@ impl TrainingState {
         self.set(keys::COMPLETED_EPOCH, epoch);
     }
 
-    /// Where the training stood.
+    /// The progress of the training.
     pub fn counters(&self) -> Option<Counters> {
         let counters = self.get(keys::COUNTERS)?;
-        (!counters.is_none()).then(|| Counters::of_data(counters))
+        (!counters.is_none()).then(|| Counters::from_data(counters))
     }
 
     /// Sets [`counters`](Self::counters).
@@ -248,17 +247,18 @@ impl TrainingState {
         self.set(keys::COUNTERS, counters.to_data());
     }
 
-    /// Whether there is a state of an optimizer, or of several: without one a training cannot go on.
+    /// Whether there is a state of an optimizer, or of several. Without one a training cannot be
+    /// resumed.
     pub fn has_optimizer(&self) -> bool {
         [keys::OPTIMIZER, keys::OPTIMIZERS]
             .iter()
             .any(|key| self.get(key).is_some_and(|value| !value.is_none()))
     }
 
-    /// The state of the optimizer, by groups and parameters; none where there is none.
+    /// The state of the optimizer, by groups and parameters.
     ///
     /// # Errors
-    /// When it does not have the form that PyTorch gives it; [`get`](Self::get) gives it then.
+    /// When it does not have PyTorch's form; [`get`](Self::get) still gives it.
     pub fn optimizer(&self) -> Result<Option<OptimizerState>> {
         let part = |key| self.get(key).unwrap_or(&Data::None);
         match part(keys::OPTIMIZER) {
@@ -279,7 +279,7 @@ impl TrainingState {
         self.set(keys::OPTIMIZER_TOPOLOGY, optimizer.topology_data());
     }
 
-    /// The states of a trainer's optimizers by name, in order; empty where there are none.
+    /// The states of a trainer's optimizers by name, in order.
     ///
     /// # Errors
     /// As for [`optimizer`](Self::optimizer).
@@ -293,7 +293,9 @@ impl TrainingState {
         states
             .map(|(name, state)| {
                 let name = name.as_str().ok_or_else(|| {
-                    Error::training_state("expected texts as names of optimizers, found another")
+                    Error::training_state(
+                        "expected texts as names of optimizers, found a value of another type",
+                    )
                 })?;
                 let kind = part(keys::OPTIMIZER_TYPES, name);
                 let topology = part(keys::OPTIMIZER_TOPOLOGIES, name);
@@ -305,8 +307,8 @@ impl TrainingState {
             .collect()
     }
 
-    /// The state of the learning rate's schedule, as PyTorch's `state_dict()` gives it, and its
-    /// class.
+    /// The state of the learning rate schedule, in the form of PyTorch's `state_dict()`, and its
+    /// Python class.
     pub fn scheduler(&self) -> Option<(&Data, Option<&str>)> {
         let state = self.get(keys::SCHEDULER).filter(|state| !state.is_none())?;
         Some((state, self.get(keys::SCHEDULER_TYPE).and_then(Data::as_str)))
@@ -318,7 +320,7 @@ impl TrainingState {
         self.set(keys::SCHEDULER_TYPE, Data::Str(class.to_owned()));
     }
 
-    /// The state of the gradient scaler, as PyTorch's `state_dict()` gives it.
+    /// The state of the gradient scaler, in the form of PyTorch's `state_dict()`.
     pub fn scaler(&self) -> Option<&Data> {
         self.get(keys::SCALER).filter(|state| !state.is_none())
     }
@@ -329,8 +331,8 @@ impl TrainingState {
         Some(RngState::new(rng))
     }
 
-    /// The states of the registered components by name, as a graph: `{name: {version, required,
-    /// state}}`.
+    /// The states of the registered components by name, as a pickled object: `{name: {version,
+    /// required, state}}`.
     pub fn components(&self) -> Option<&Data> {
         self.get(keys::COMPONENTS).filter(|state| !state.is_none())
     }

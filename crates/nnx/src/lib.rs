@@ -6,6 +6,8 @@
 //! | module | feature | default | what it is for |
 //! |---|---|---|---|
 //! | [`checkpoint`] | – | | PyTorch and safetensors files, [`NNCheckpoint`] |
+//! | [`checkpoint`] | `ndarray` | no | tensors to arrays of the crate ndarray, and back |
+//! | [`checkpoint`] | `safetensors` | no | tensors for the functions of the crate safetensors |
 //! | [`params`] | – | | typed configurations, their states, the run id |
 //! | `net` | `net` | yes | the networks on candle, `NNModel` |
 //! | `net` | `generate` | no | `GenerativeNNModel`, with the tokenizer |

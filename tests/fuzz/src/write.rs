@@ -36,7 +36,7 @@ pub fn graph(data: &[u8]) {
                 // An object within its own arguments is begun anew for each thing learnt on the
                 // way, in CPython as well; many such may nest too deep for both.
                 Ok(())
-                | Err(ErrorKind::Limit {
+                | Err(ErrorKind::LimitExceeded {
                     limit: "max_depth", ..
                 }) => {}
                 Err(kind) => {

@@ -13,6 +13,7 @@ mod access;
 mod answer;
 mod commit;
 mod fault;
+mod gitignore;
 mod hash;
 mod http;
 mod lfs;

@@ -6,7 +6,7 @@ use crate::access::{Outcome, commit_of, need_user, need_write, repo};
 use crate::message::{Asked, Origin, Reply};
 use crate::repo::{Entry, Repo, pointer};
 use crate::state::{Inner, is_large};
-use crate::{commit, lfs, resolve};
+use crate::{commit, gitignore, lfs, resolve};
 
 pub(crate) fn route(inner: &mut Inner, asked: &Asked) -> Outcome {
     let (parts, query) = asked.parts();
@@ -16,6 +16,14 @@ pub(crate) fn route(inner: &mut Inner, asked: &Asked) -> Outcome {
     }
     let method = asked.method.as_str();
     let has = |key: &str| query.iter().any(|(name, _)| name == key);
+    // `/api/models/gpt2/…` leads to `/api/models/openai-community/gpt2/…`.
+    if let ["api", "models", name, rest @ ..] = parts.as_slice()
+        && let [] | ["revision" | "tree" | "refs", ..] = rest
+        && let Some(id) = inner.canonical.get(*name)
+    {
+        let target = format!("/api/models/{id}/{}", rest.join("/"));
+        return Ok(Reply::new(307, "Redirecting").with("location", target));
+    }
     match (method, parts.as_slice()) {
         ("GET", ["api", "whoami-v2"]) => whoami(asked),
         ("POST", ["api", "validate-yaml"]) => {
@@ -166,7 +174,8 @@ fn tree(
     let mut reply = Reply::json(&Json::Array(rows));
     if next < commit.tree.len() {
         let path = asked.target.split('?').next().unwrap_or_default();
-        let url = format!("{}{path}?recursive=true&cursor={next}", inner.hub);
+        let host = inner.link_host.as_ref().unwrap_or(&inner.hub);
+        let url = format!("{host}{path}?recursive=true&cursor={next}");
         reply.set("link", format!("<{url}>; rel=\"next\""));
     }
     Ok(reply)
@@ -202,10 +211,13 @@ fn preupload(inner: &Inner, asked: &Asked, id: &str, revision: &str, create_pr: 
     };
     let commit = commit_of(repo, revision)?;
     let body = asked.json()?;
-    let ignored = body
-        .get("gitIgnore")
-        .and_then(Json::as_str)
-        .unwrap_or_default();
+    let own = commit.tree.get(".gitignore");
+    let own = own.map(|entry| String::from_utf8_lossy(inner.content(entry)));
+    // The `.gitignore` that comes counts, else the one that is there.
+    let ignored = match body.get("gitIgnore").and_then(Json::as_str) {
+        Some(text) => text,
+        None => own.as_deref().unwrap_or_default(),
+    };
     let files = body.get("files").and_then(Json::as_array);
     let rows: Vec<Json> = files
         .into_iter()
@@ -221,7 +233,7 @@ fn preupload(inner: &Inner, asked: &Asked, id: &str, revision: &str, create_pr: 
             json!({
                 "path": name,
                 "uploadMode": mode,
-                "shouldIgnore": ignored.lines().any(|line| line == name),
+                "shouldIgnore": gitignore::ignores(ignored, name),
                 "oid": commit.tree.get(name).map(Entry::etag),
             })
         })

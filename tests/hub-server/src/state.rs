@@ -38,6 +38,10 @@ pub(crate) struct Inner {
     pub(crate) part_bytes: Option<usize>,
     /// Rows of a page of a listing.
     pub(crate) page: usize,
+    /// The address that a listing names for its next page, where it is not the Hub's own.
+    pub(crate) link_host: Option<String>,
+    /// Names without an owner, of the time before repositories had one, and the full names.
+    pub(crate) canonical: BTreeMap<String, String>,
     pub(crate) faults: Vec<Fault>,
     pub(crate) seen: Vec<Seen>,
 }
@@ -104,6 +108,18 @@ impl HubState {
     /// Sets how many rows a page of a listing has.
     pub fn set_page(&self, rows: usize) {
         self.inner.lock().unwrap().page = rows;
+    }
+
+    /// Has listings name another address for their next page, as a mirror does that passes on the
+    /// headers of the Hub.
+    pub fn set_link_host(&self, host: &str) {
+        self.inner.lock().unwrap().link_host = Some(host.to_owned());
+    }
+
+    /// Gives a repository a name without an owner, as repositories of the first years have.
+    pub fn set_canonical(&self, name: &str, id: &str) {
+        let mut inner = self.inner.lock().unwrap();
+        inner.canonical.insert(name.to_owned(), id.to_owned());
     }
 
     /// Adds a fault.

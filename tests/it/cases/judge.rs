@@ -196,9 +196,9 @@ fn fits(reason: &str, error: &Error) -> bool {
     let malformed = matches!(error.kind(), ErrorKind::Malformed { .. });
     let unsupported = matches!(error.kind(), ErrorKind::Unsupported { .. });
     match reason {
-        "forbidden_global" => matches!(error.kind(), ErrorKind::ForbiddenGlobal { .. }),
+        "forbidden_global" => matches!(error.kind(), ErrorKind::UnsafeGlobal { .. }),
         "limit_exceeded" | "header_too_large"
-            if matches!(error.kind(), ErrorKind::Limit { .. }) =>
+            if matches!(error.kind(), ErrorKind::LimitExceeded { .. }) =>
         {
             true
         }

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use nnx_checkpoint::torch::TorchBuilder;
 use nnx_checkpoint::{
-    CheckpointReader, ConvertOptions, ErrorKind, Tensor, convert, safetensors, save_atomic,
+    CheckpointReader, ConvertOptions, Dtype, ErrorKind, Tensor, convert, safetensors, save_atomic,
 };
-use nnx_params::Value;
 use nnx_tests::{Json, fixtures_dir};
 
 use super::tensors;
@@ -50,8 +50,8 @@ fn every_conversion_is_judged() {
             continue;
         };
         for name in conversions.state().keys() {
-            // What is said in prose has a test of its own.
-            if matches!(conversions.get(name).0, Value::Str(_)) {
+            // What is said in a sentence has a test of its own below.
+            if conversions.get(name).is_text() {
                 continue;
             }
             let out = tempfile::tempdir().unwrap();
@@ -95,6 +95,65 @@ fn judge(expected: &Json, source: &Path, target: &Path, is_ok: bool) {
         for (key, _) in metadata.state().iter() {
             assert_eq!(reader.metadata()[key], metadata.get(key).text());
         }
+    }
+}
+
+#[test]
+fn e01_what_is_named_keeps_no_weights_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = case("E01_mmengine_message_hub").join("epoch_12.pth");
+    let target = folder.path().join("model.safetensors");
+    let options = ConvertOptions::default().select("state_dict");
+    let done = convert(&source, &target, &options).unwrap();
+    assert_eq!(done.tensors, 4);
+    assert_eq!(tensors(&target), tensors(&source));
+}
+
+/// A safetensors file has nothing of what its source names; a PyTorch file would have it all.
+#[test]
+fn a_name_that_runs_code_is_carried_on_when_that_is_allowed_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    for runs in ["builtins.getattr", "posix.system"] {
+        let source = &folder.path().join(format!("{runs}.pt"));
+        let mut builder = TorchBuilder::new();
+        let weight = Tensor::from_bytes(Dtype::Float32, &[1], vec![0; 4]).unwrap();
+        let weight = builder.tensor(&weight).unwrap();
+        let (module, name) = runs.split_once('.').unwrap();
+        let callable = builder.global(module, name);
+        let args = vec![builder.global("mine", "Kind"), builder.text("STEPS")];
+        let call = builder.reduce(callable, args);
+        let names = [builder.text("weight"), builder.text("x")];
+        let root = builder.dict(vec![(names[0], weight), (names[1], call)]);
+        builder.finish(root).save(source).unwrap();
+
+        let out = tempfile::tempdir().unwrap();
+        let target = out.path().join("out.safetensors");
+        let options = ConvertOptions::default()
+            .drop_non_tensors(true)
+            .overwrite(true);
+        let done = convert(source, &target, &options).unwrap();
+        assert!(
+            done.notes.iter().any(|note| note.contains(runs)),
+            "{done:?}"
+        );
+        let bytes = fs::read(&target).unwrap();
+        let name = runs.rsplit('.').next().unwrap().as_bytes();
+        assert!(!bytes.windows(name.len()).any(|window| window == name));
+
+        let target = out.path().join("out.pt");
+        let options = ConvertOptions::default().overwrite(true);
+        let error = convert(source, &target, &options).unwrap_err();
+        let ErrorKind::DangerousTarget { module, name } = error.kind() else {
+            panic!("{error}");
+        };
+        assert_eq!(format!("{module}.{name}"), runs);
+        assert!(!target.exists());
+        // A dict of tensors alone names nothing of it.
+        convert(source, &target, &options.clone().drop_non_tensors(true)).unwrap();
+        convert(source, &target, &options.allow_dangerous_globals(true)).unwrap();
+        let bytes = fs::read(&target).unwrap();
+        let name = name.as_bytes();
+        assert!(bytes.windows(name.len()).any(|window| window == name));
     }
 }
 
@@ -263,7 +322,7 @@ fn s06_too_many_tensors_are_refused_before_a_byte_is_written() {
     assert!(
         matches!(
             error.kind(),
-            ErrorKind::Limit {
+            ErrorKind::LimitExceeded {
                 limit: "max_header_bytes",
                 ..
             }

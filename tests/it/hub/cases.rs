@@ -280,11 +280,11 @@ fn c16_the_name_of_a_file_makes_no_pickle_safe() {
         let ErrorKind::Weights(error) = error.kind() else {
             panic!("{error}");
         };
-        use nnx_checkpoint::ErrorKind::{ForbiddenGlobal, Malformed, NotACheckpoint};
+        use nnx_checkpoint::ErrorKind::{Malformed, NotACheckpoint, UnsafeGlobal};
         let kind = error.kind();
         let is_refused = matches!(
             kind,
-            ForbiddenGlobal { .. } | Malformed { .. } | NotACheckpoint { .. }
+            UnsafeGlobal { .. } | Malformed { .. } | NotACheckpoint { .. }
         );
         assert!(is_refused, "{name}: {kind}");
     }

@@ -133,6 +133,20 @@ fn links_are_replaced_or_refused() {
     assert_eq!(names(elsewhere.path()), ["a.txt"]);
 }
 
+/// No file is opened before all names are judged, so an absent file is not what is told.
+#[test]
+fn names_are_judged_before_a_file_is_opened() {
+    let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    for name in ["../b.txt", "/etc/passwd", "a/../../b", ".git/config", ""] {
+        let error = copy_files(from.path(), &["absent.txt", name], to.path()).unwrap_err();
+        assert!(
+            matches!(error.kind(), ErrorKind::UnsafePath { .. }),
+            "{error}"
+        );
+    }
+    assert_eq!(names(to.path()), Vec::<String>::new());
+}
+
 #[test]
 fn a_folder_in_the_way_of_a_file_is_seen_beforehand() {
     let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

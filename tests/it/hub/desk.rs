@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use nnx_hub::{Event, HttpTransport, Hub, RepoId, Retry, Settings, Token, Transport};
+use nnx_hub::{Event, HttpTransport, Hub, Proxies, RepoId, Retry, Settings, Token, Transport};
 use nnx_hub_server::{HubServer, HubState, MemoryTransport, WRITE_TOKEN};
 use nnx_tests::fixtures_dir;
 use tempfile::TempDir;
@@ -26,6 +26,11 @@ pub(super) struct Desk {
     notes: Arc<Mutex<Vec<String>>>,
 }
 
+/// A transport without the proxies that the machine may have.
+pub(super) fn direct(timeout: Duration) -> HttpTransport {
+    HttpTransport::new(timeout).proxies(Proxies::default())
+}
+
 pub(super) fn repo() -> RepoId {
     RepoId::parse(REPO).unwrap()
 }
@@ -45,7 +50,7 @@ impl Desk {
     pub(super) fn on_loopback() -> Self {
         let server = HubServer::start().unwrap();
         let endpoint = server.endpoint().to_owned();
-        let transport = Arc::new(HttpTransport::new(TIMEOUT));
+        let transport = Arc::new(direct(TIMEOUT));
         Self::with(Server::Loopback(server), endpoint, transport)
     }
 
@@ -86,13 +91,24 @@ impl Desk {
         let settings = settings(self.hub.endpoint(), self.cache.path(), token);
         let transport: Arc<dyn Transport> = match &self.server {
             Server::Memory(transport) => Arc::new(transport.clone()),
-            Server::Loopback(_) => Arc::new(HttpTransport::new(TIMEOUT)),
+            Server::Loopback(_) => Arc::new(direct(TIMEOUT)),
         };
         Hub::with_transport(settings, transport).retry(
             Retry::default()
                 .attempts(2)
                 .first_wait(Duration::from_millis(1)),
         )
+    }
+
+    /// A client of the same Hub and cache that makes no symbolic links.
+    pub(super) fn without_symlinks(&self) -> Hub {
+        let mut settings = settings(self.hub.endpoint(), self.cache.path(), Some(WRITE_TOKEN));
+        settings.symlinks = false;
+        let transport: Arc<dyn Transport> = match &self.server {
+            Server::Memory(transport) => Arc::new(transport.clone()),
+            Server::Loopback(_) => Arc::new(direct(TIMEOUT)),
+        };
+        Hub::with_transport(settings, transport)
     }
 
     /// A client of the same Hub over another transport.
@@ -121,7 +137,7 @@ impl Desk {
     }
 }
 
-fn settings(endpoint: &str, cache: &Path, token: Option<&str>) -> Settings {
+pub(super) fn settings(endpoint: &str, cache: &Path, token: Option<&str>) -> Settings {
     let cache = cache.to_str().unwrap();
     let variable = |name: &str| match name {
         "HF_ENDPOINT" => Some(endpoint.to_owned()),

@@ -5,10 +5,10 @@ mod uploads;
 
 use std::time::Duration;
 
-use nnx_hub::{ErrorKind, HttpTransport, SnapshotOptions};
+use nnx_hub::{ErrorKind, SnapshotOptions};
 use nnx_hub_server::{Action, Fault, WRITE_TOKEN};
 
-use super::desk::{Desk, REPO, repo};
+use super::desk::{Desk, REPO, direct, repo};
 use super::loading::check_same;
 
 /// What comes of it.
@@ -134,6 +134,13 @@ fn retry_after(seconds: &str) -> Action {
     Action::Status(429, headers, String::new())
 }
 
+/// A refusal at a moment that allows another request at a later one.
+fn retry_at(now: &str, then: &str) -> Action {
+    let headers = [("date", now), ("retry-after", then)];
+    let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    Action::Status(429, headers.into(), String::new())
+}
+
 /// The faults of a download, each with what comes of it.
 #[test]
 fn downloads() {
@@ -164,6 +171,17 @@ fn downloads() {
     check(
         "429 with Retry-After of an hour",
         of_info(retry_after("3600")),
+        Error("rate limited"),
+    );
+    let now = "Sun, 06 Nov 1994 08:49:37 GMT";
+    check(
+        "429 with Retry-After of a date that is now",
+        of_info(retry_at(now, "Sunday, 06-Nov-94 08:49:37 GMT")),
+        Recovered,
+    );
+    check(
+        "429 with Retry-After of a date in an hour",
+        of_info(retry_at(now, "Sun Nov  6 09:49:37 1994")),
         Error("rate limited"),
     );
     check(
@@ -266,9 +284,15 @@ fn downloads() {
         of_config(redirect("/alice/model/resolve/x/config.json")).times(99),
         Error("protocol"),
     );
+    // The page is asked of the endpoint, which has no such page.
     check(
         "listing that goes on elsewhere",
         of_tree(header("link", "<http://evil.test/x>; rel=\"next\"")),
+        Error("server"),
+    );
+    check(
+        "listing that goes on at no address",
+        of_tree(header("link", "<file:///x>; rel=\"next\"")),
         Error("protocol"),
     );
 }
@@ -400,7 +424,7 @@ fn a_server_that_repeats_the_token_does_not_make_it_known() {
 /// What a client says that finds no Hub at the endpoint.
 #[track_caller]
 fn check_unreachable(endpoint: &str) {
-    let transport = HttpTransport::new(Duration::from_secs(1));
+    let transport = direct(Duration::from_secs(1));
     let variable = |name: &str| (name == "HF_HOME").then(|| "/nonexistent".to_owned());
     let mut settings = nnx_hub::Settings::from_variables(&variable).unwrap();
     endpoint.clone_into(&mut settings.endpoint);

@@ -316,7 +316,7 @@ fn progress_is_told_from_the_first_byte_to_the_last() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("w.bin"), [1; 9]).unwrap();
     let id = RepoId::parse("alice/other").unwrap();
-    hub.upload_folder(folder.path(), &id, &nnx_hub::PushOptions::default())
+    hub.upload_folder(folder.path(), &id, &nnx_hub::UploadOptions::default())
         .unwrap();
     let lines = lines.lock().unwrap().clone();
     assert_eq!(

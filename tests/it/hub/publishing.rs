@@ -4,6 +4,7 @@ use std::path::Path;
 
 use nnx_hub::{
     ErrorKind, LoadOptions, ModelHubMixin, PushOptions, RepoId, SaveOptions, SnapshotOptions,
+    UploadOptions,
 };
 use nnx_hub_server::{Action, Fault, READ_TOKEN};
 use nnx_net::NNModel;
@@ -159,7 +160,7 @@ fn weights_under_other_names_go_with_the_push() {
             (4, sharded.max_shard_bytes(200)),
         ] {
             let mut options = options(&desk).save(save);
-            options.path_in_repo = within.map(str::to_owned);
+            options.upload.path_in_repo = within.map(str::to_owned);
             let pushed = small(seed).push_to_hub_with(REPO, &options).unwrap();
             let again = small(seed).push_to_hub_with(REPO, &options).unwrap();
             assert!(pushed.changed && !again.changed);
@@ -177,7 +178,7 @@ fn weights_under_other_names_go_with_the_push() {
         }
         // A push without weights leaves them where they are.
         let mut options = options(&desk).allow_patterns(["*.md"]);
-        options.path_in_repo = within.map(str::to_owned);
+        options.upload.path_in_repo = within.map(str::to_owned);
         let pushed = small(5).push_to_hub_with(REPO, &options).unwrap();
         assert_eq!(pushed.deleted, Vec::<String>::new());
     }
@@ -252,7 +253,7 @@ fn a_run_is_uploaded_without_its_locks() {
             ("empty.txt", ""),
         ],
     );
-    let options = PushOptions::default()
+    let options = UploadOptions::default()
         .path_in_repo("runs/1")
         .commit_description("all of it");
     let id = RepoId::parse("acme/runs").unwrap();
@@ -294,7 +295,7 @@ fn files_of_the_same_commit_are_not_deleted() {
     desk.seed();
     let folder = tempfile::tempdir().unwrap();
     put(folder.path(), &[("new.txt", "1"), ("config.json", "{}")]);
-    let options = PushOptions::default().delete_patterns(["*"]);
+    let options = UploadOptions::default().delete_patterns(["*"]);
     desk.hub
         .upload_folder(folder.path(), &repo(), &options)
         .unwrap();

@@ -376,7 +376,7 @@ fn bad_folders_are_told_apart() {
     let load = || NNModel::from_pretrained(path).unwrap_err();
     assert!(matches!(load().kind(), ErrorKind::MissingFile { file, .. } if file == "config.json"));
     for (text, part) in [
-        ("<html>", "no JSON"),
+        ("<html>", "expected JSON"),
         ("[1]", "`list`"),
         ("{\"params\": 1}", "`params`"),
         ("{\"params\": {\"net\": \"x\"}}", "`loss`"),

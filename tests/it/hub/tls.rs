@@ -6,11 +6,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use nnx_hub::{ErrorKind, HttpTransport, Hub, Retry, Settings, Token, Transport};
+use nnx_hub::{ErrorKind, Hub, Retry, Settings, Token, Transport};
 use nnx_tests::fixtures_dir;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
+
+use super::desk::direct;
 
 fn file(name: &str) -> PathBuf {
     fixtures_dir().join("tls").join(name)
@@ -71,7 +73,7 @@ fn a_server_with_a_certificate_that_is_trusted() {
 #[test]
 fn a_server_with_a_certificate_of_its_own() {
     let endpoint = serve();
-    let transport: Arc<dyn Transport> = Arc::new(HttpTransport::new(Duration::from_secs(5)));
+    let transport: Arc<dyn Transport> = Arc::new(direct(Duration::from_secs(5)));
     // It is not asked again: nobody would listen then, and the error would say that.
     let retry = Retry::default().first_wait(Duration::from_millis(1));
     let hub = Hub::with_transport(settings(&endpoint, None), transport).retry(retry);

@@ -33,8 +33,13 @@ fn every_run_loads_to_what_the_library_says() {
 
         let mut ids = vec![id.text().to_owned(), child.id().to_owned()];
         ids.sort();
-        let all = NNRun::all(root.path()).unwrap();
-        assert_eq!(all.iter().map(NNRun::id).collect::<Vec<_>>(), ids);
+        let all = NNRun::all(root.path()).unwrap().into_iter();
+        let all: Vec<_> = all.map(|(name, run)| (name, run.unwrap())).collect();
+        assert!(all.iter().all(|(name, run)| name == run.id()));
+        assert_eq!(
+            all.into_iter().map(|(name, _)| name).collect::<Vec<_>>(),
+            ids
+        );
         let best = expected.get("best_symlink");
         assert_eq!(
             NNRun::best_id(root.path()).unwrap().as_deref(),
@@ -174,7 +179,8 @@ fn a_loaded_run_is_written_byte_for_byte() {
     let mut judged = 0;
     for version in LIBRARY_VERSIONS {
         let root = copy_of(version);
-        for run in NNRun::all(root.path()).unwrap() {
+        for (_, run) in NNRun::all(root.path()).unwrap() {
+            let run = run.unwrap();
             let elsewhere = tempfile::tempdir().unwrap();
             run.save(elsewhere.path()).unwrap();
             for file in OTHER_FILES {
@@ -228,8 +234,8 @@ fn reading_changes_and_creates_nothing() {
         let lock = format!("runs/{}/checkpoints/best.pt.lock", id.text());
         fs::remove_file(root.path().join(lock)).unwrap();
         let before = tree(root.path());
-        for run in NNRun::all(root.path()).unwrap() {
-            let store = run.store(root.path()).unwrap();
+        for (_, run) in NNRun::all(root.path()).unwrap() {
+            let store = run.unwrap().store(root.path()).unwrap();
             for tag in store.tags().unwrap() {
                 store.load_with_training_state(&tag).unwrap();
                 store.verify(&tag).unwrap();
@@ -244,6 +250,41 @@ fn reading_changes_and_creates_nothing() {
                 .all(|(_, it)| it.is_ok())
         );
         assert_eq!(tree(root.path()), before);
+    }
+}
+
+/// `NNRun::all` and `RunSummary::all` go on behind a run that cannot be read, and say why it cannot.
+#[test]
+fn a_run_that_cannot_be_read_does_not_hide_the_others() {
+    for version in LIBRARY_VERSIONS {
+        let root = copy_of(version);
+        let sound = NNRun::ids(root.path()).unwrap();
+        let broken = root.path().join("runs/broken");
+        fs::create_dir(&broken).unwrap();
+        fs::write(broken.join("run.yaml"), "- no mapping\n").unwrap();
+        // Other systems refuse such a name.
+        #[cfg(target_os = "linux")]
+        {
+            use std::os::unix::ffi::OsStrExt;
+            let name = std::ffi::OsStr::from_bytes(b"not\xffutf8");
+            let folder = root.path().join("runs").join(name);
+            fs::create_dir(&folder).unwrap();
+            fs::write(folder.join("run.yaml"), "").unwrap();
+        }
+        let odd = usize::from(cfg!(target_os = "linux"));
+        let all = NNRun::all(root.path()).unwrap();
+        assert_eq!(all.len(), sound.len() + 1 + odd);
+        let read: Vec<_> = all.iter().filter(|(_, run)| run.is_ok()).collect();
+        assert!(read.iter().map(|(name, _)| name).eq(&sound));
+        let broken = all.iter().find(|(name, _)| name == "broken").unwrap();
+        let error = broken.1.as_ref().unwrap_err();
+        assert!(
+            matches!(error.kind(), ErrorKind::Malformed { .. }),
+            "{error}"
+        );
+        let summaries = RunSummary::all(root.path()).unwrap();
+        let judged = summaries.iter().map(|(name, it)| (name, it.is_ok()));
+        assert!(judged.eq(all.iter().map(|(name, it)| (name, it.is_ok()))));
     }
 }
 
@@ -289,7 +330,10 @@ fn ids_and_tags_cannot_lead_elsewhere() {
         &long,
     ] {
         let error = CheckpointTag::new(tag).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Tag { .. }), "{tag}");
+        assert!(
+            matches!(error.kind(), ErrorKind::InvalidTag { .. }),
+            "{tag}"
+        );
     }
     for tag in ["last", "every_e3", "a.b-c", "0", "x.pt.opt_e1"] {
         assert_eq!(CheckpointTag::new(tag).unwrap().as_str(), tag);
@@ -406,7 +450,7 @@ fn a_summary_says_what_a_list_shows() {
     lock.set_modified(changed + std::time::Duration::from_secs(99))
         .unwrap();
     let run = NNRun::load(id.text(), root.path()).unwrap();
-    let again = RunSummary::of(&run, id.text(), root.path()).unwrap();
+    let again = RunSummary::new(&run, id.text(), root.path()).unwrap();
     assert_eq!(again.last_change, Some(changed));
 
     let epochs = NNRun::load(id.text(), root.path()).unwrap().epochs();

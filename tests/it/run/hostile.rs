@@ -21,7 +21,10 @@ fn an_alias_bomb_is_refused() {
         text.push_str(&format!("a{level}: &a{level} [{aliases}]\n"));
     }
     let error = from_yaml(&text).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Limit { .. }), "{error}");
+    assert!(
+        matches!(error.kind(), ErrorKind::LimitExceeded { .. }),
+        "{error}"
+    );
 }
 
 #[test]
@@ -171,7 +174,10 @@ fn a_training_state_that_shares_without_end_is_refused() {
         builder.finish(root).save(path).unwrap();
     });
     let error = bomb.unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Limit { .. }), "{error}");
+    assert!(
+        matches!(error.kind(), ErrorKind::LimitExceeded { .. }),
+        "{error}"
+    );
 
     let deep = state_of(|path| {
         let mut builder = TorchBuilder::new();
@@ -184,7 +190,10 @@ fn a_training_state_that_shares_without_end_is_refused() {
         builder.finish(root).save(path).unwrap();
     });
     let error = deep.unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Limit { .. }), "{error}");
+    assert!(
+        matches!(error.kind(), ErrorKind::LimitExceeded { .. }),
+        "{error}"
+    );
 }
 
 #[test]

@@ -53,12 +53,12 @@ fn a_run_with_a_monitor_is_told_by_what_that_saw() {
         let expected = expected.get(name);
         let id = expected.get("run_id");
         let run = NNRun::load(id.text(), root.path()).unwrap();
-        let summary = RunSummary::of(&run, id.text(), root.path()).unwrap();
+        let summary = RunSummary::new(&run, id.text(), root.path()).unwrap();
         let checkpoints = expected.get("checkpoints");
         check(&summary.best.unwrap(), &checkpoints.get("best"), name);
         let store = run.store(root.path()).unwrap();
         let last = store.load(&Checkpoints::Last.into()).unwrap().unwrap();
-        let last = BestMetric::of(&last.idp).unwrap();
+        let last = BestMetric::from_record(&last.idp).unwrap();
         check(&last, &checkpoints.get("last"), name);
 
         let key = checkpoints.get("best").find("key");
@@ -142,9 +142,12 @@ fn nothing_stands_in_for_what_a_monitor_did_not_see() {
         let record = MonitorRecord::new(monitor, value, status, false);
         idp(0, 0.5).with_epoch_summary(None, record)
     };
-    assert_eq!(BestMetric::of(&record(None, MonitorStatus::Missing)), None);
+    assert_eq!(
+        BestMetric::from_record(&record(None, MonitorStatus::Missing)),
+        None
+    );
     let infinite = record(Some(f64::INFINITY), MonitorStatus::Nonfinite);
-    assert_eq!(BestMetric::of(&infinite), None);
-    let seen = BestMetric::of(&record(Some(2.0), MonitorStatus::Ok)).unwrap();
+    assert_eq!(BestMetric::from_record(&infinite), None);
+    let seen = BestMetric::from_record(&record(Some(2.0), MonitorStatus::Ok)).unwrap();
     assert_eq!((seen.name.as_str(), seen.mode), ("val.mse", None));
 }

@@ -138,7 +138,7 @@ fn files_that_do_not_belong_together_are_found_out() {
     let manifest = "last.pt.manifest.json";
     check_problem(
         |folder, state| fs::remove_file(folder.join(state)).unwrap(),
-        "is not there",
+        "does not exist",
     );
     check_problem(
         |folder, _| {
@@ -161,7 +161,7 @@ fn files_that_do_not_belong_together_are_found_out() {
                 "\"../x\": \"\", \"last.pt\":",
             )
         },
-        "no name of a file",
+        "not the name of a file",
     );
     check_problem(
         |folder, state| {
@@ -179,7 +179,7 @@ fn files_that_do_not_belong_together_are_found_out() {
                 "\"generation\": 2",
             )
         },
-        "of save 2, the training state of 1",
+        "from save 2, the training state from 1",
     );
     check_problem(
         |folder, _| fs::write(folder.join(manifest), "{").unwrap(),

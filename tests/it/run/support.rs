@@ -89,8 +89,8 @@ pub(super) fn model() -> NNModelParams {
 /// A run that differs by its salt.
 pub(super) fn run(salt: &str) -> NNRun {
     let train = NNTrainParams::builder(4).build().unwrap();
-    let run = NNRun::new(model(), net(), train).unwrap();
-    run.with_salt(salt).unwrap()
+    let run = NNRun::builder(model(), net(), train);
+    run.salt(salt).build().unwrap()
 }
 
 /// Four floats that are all the same.
@@ -122,10 +122,10 @@ pub(super) fn training_state(number: i64) -> TrainingState {
     };
     let step = (number as f32).to_le_bytes().to_vec();
     let step = Tensor::from_bytes(Dtype::Float32, &[], step).unwrap();
-    let parameter = OptimizerParameter::new("layers.0.weight", &[2, 2])
-        .with_slot("step", Data::Tensor(step))
-        .with_slot("exp_avg", Data::Tensor(filled(number as f32)))
-        .with_slot("exp_avg_sq", Data::Tensor(filled(number as f32)));
+    let mut parameter = OptimizerParameter::new("layers.0.weight", &[2, 2]);
+    parameter.set_slot("step", Data::Tensor(step));
+    parameter.set_slot("exp_avg", Data::Tensor(filled(number as f32)));
+    parameter.set_slot("exp_avg_sq", Data::Tensor(filled(number as f32)));
     let group = OptimizerGroup::new(&adam, 0.01, 5e-5, vec![parameter]);
     let mut state = TrainingState::new();
     state.set_optimizer(&OptimizerState::new(&adam, vec![group]));

@@ -89,9 +89,9 @@ fn a_warning_names_the_first_rows() {
     column.extend(["0.5"; 7]);
     write_epochs(&folder, &column);
     let run = NNRun::load("x", root.path()).unwrap();
-    let expected = "7 of the 8 records are of no epoch, and so in no table and chart by epochs: row 1 \
-                    says 0.5, row 2 says 0.5, row 3 says 0.5, row 4 says 0.5, row 5 says 0.5, and 2 \
-                    more";
+    let expected = "7 of the 8 records have no whole number as epoch, so tables and charts by epoch \
+                    leave them out: row 1 has 0.5, row 2 has 0.5, row 3 has 0.5, row 4 has 0.5, row \
+                    5 has 0.5, and 2 more";
     assert_eq!(messages(&run), [expected]);
     // Another history has its own.
     assert!(messages(&run.clone().with_idps([idp(0, 0.5)])).is_empty());
@@ -111,7 +111,7 @@ fn records_that_do_not_count_are_told() {
     assert_eq!(run.idps().len(), 3);
     let kinds: Vec<_> = run.warnings().map(|warning| warning.kind).collect();
     assert_eq!(kinds, ["malformed", "uncommitted"]);
-    assert!(messages(&run)[0].ends_with("row 1 says nan, row 2 says 0.5"));
+    assert!(messages(&run)[0].ends_with("row 1 has nan, row 2 has 0.5"));
     let expected = "2 of the 6 records are left out: the checkpoint `last` says that the history \
                     counts up to epoch 7";
     assert_eq!(messages(&run)[1], expected);
@@ -147,7 +147,7 @@ fn metadata_that_were_passed_over_are_told() {
         let error = NNRun::read_metadata("x", root.path()).unwrap_err();
         assert_eq!(error.path(), Some(path.as_path()));
         assert_eq!(warnings[0].kind, error.kind().name());
-        let summary = RunSummary::of(&run, "x", root.path()).unwrap();
+        let summary = RunSummary::new(&run, "x", root.path()).unwrap();
         assert_eq!(summary.warnings.len(), 1);
         assert_eq!(
             run.with_metadata([("a", 1)].into_iter().collect())
@@ -171,8 +171,8 @@ fn metadata_that_were_passed_over_are_told() {
 fn sound_runs_have_no_warnings() {
     for version in ["0.2.3", "0.4.1"] {
         let root = copy_of(version);
-        for run in NNRun::all(root.path()).unwrap() {
-            assert_eq!(messages(&run), Vec::<String>::new());
+        for (_, run) in NNRun::all(root.path()).unwrap() {
+            assert_eq!(messages(&run.unwrap()), Vec::<String>::new());
         }
     }
     assert_eq!(run("a").warnings().count(), 0);

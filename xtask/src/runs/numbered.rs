@@ -98,10 +98,10 @@ fn checkpoint(number: i64) -> Result<NNCheckpoint> {
 fn training_state(number: i64) -> Result<TrainingState> {
     let step = (number as f32).to_le_bytes().to_vec();
     let step = Tensor::from_bytes(Dtype::Float32, &[], step)?;
-    let parameter = OptimizerParameter::new(NAME, &[2, 2])
-        .with_slot("step", Data::Tensor(step))
-        .with_slot("exp_avg", Data::Tensor(filled(number)?))
-        .with_slot("exp_avg_sq", Data::Tensor(filled(number)?));
+    let mut parameter = OptimizerParameter::new(NAME, &[2, 2]);
+    parameter.set_slot("step", Data::Tensor(step));
+    parameter.set_slot("exp_avg", Data::Tensor(filled(number)?));
+    parameter.set_slot("exp_avg_sq", Data::Tensor(filled(number)?));
     let group = OptimizerGroup::new(&ADAM, 0.01, 5e-5, vec![parameter]);
     let mut state = TrainingState::new();
     state.set_optimizer(&OptimizerState::new(&ADAM, vec![group]));

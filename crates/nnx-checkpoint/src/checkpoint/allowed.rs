@@ -56,12 +56,12 @@ pub(super) fn check(graph: &Graph) -> Result<()> {
     for (id, node) in graph.nodes() {
         let error = match node {
             Node::Global { module, name } if !is_allowed(module, name) => {
-                Error::new(ErrorKind::ForbiddenGlobal {
+                Error::new(ErrorKind::UnsafeGlobal {
                     module: module.to_string(),
                     name: name.to_string(),
                 })
             }
-            Node::Extension(code) => Error::new(ErrorKind::ForbiddenGlobal {
+            Node::Extension(code) => Error::new(ErrorKind::UnsafeGlobal {
                 module: "copyreg".to_owned(),
                 name: format!("extension {code}"),
             }),

@@ -50,7 +50,11 @@ fn refuse_unknown_keys(checkpoint: &NNCheckpoint) -> Result<()> {
             transform.full_state(),
         ));
     }
-    if let Some(key) = checkpoint.extra_metadata.keys().next() {
+    // That its tensors are PyTorch's goes without saying in a pickle.
+    let mut extra = checkpoint.extra_metadata.iter();
+    if let Some((key, _)) =
+        extra.find(|(key, value)| (key.as_str(), value.as_str()) != ("format", "pt"))
+    {
         return Err(Error::unsupported(format!(
             "the metadata key `{key}` has no place in the pickle form; remove it from \
              `extra_metadata`, or write the safetensors form instead"

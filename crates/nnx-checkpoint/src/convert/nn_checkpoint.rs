@@ -42,6 +42,7 @@ pub(super) fn plan(
             for (key, value) in &options.metadata {
                 checkpoint.extra_metadata.insert(key.clone(), value.clone());
             }
+            checkpoint = checkpoint.with_format_metadata();
             let (state, metadata) = checkpoint.safetensors_parts()?;
             let selection = Selection::from_tensors(state.into_iter());
             tensors::plan(selection.tensors, metadata, target, options, &mut transform).map(Some)

@@ -42,6 +42,9 @@ pub struct ConvertOptions {
     /// configuration, which has its place. Default: `false`, a source with values that the target
     /// has no place for is refused.
     pub drop_non_tensors: bool,
+    /// Whether a PyTorch file is written although it would name what runs code when Python loads it,
+    /// as its source does. A safetensors file never names anything. Default: `false`.
+    pub allow_dangerous_globals: bool,
     /// Whether a target without a tensor, or with empty ones alone, is written. Default: `false`,
     /// such a conversion is refused.
     pub allow_empty: bool,
@@ -73,6 +76,7 @@ impl Default for ConvertOptions {
             max_shard_size: None,
             metadata: Vec::new(),
             drop_non_tensors: false,
+            allow_dangerous_globals: false,
             allow_empty: false,
             tied: SharedTensors::default(),
             compact: false,
@@ -210,6 +214,7 @@ setters! {
     dtype(dtype: Dtype) = Some(dtype);
     max_shard_size(bytes: u64) = Some(bytes);
     drop_non_tensors(drop: bool) = drop;
+    allow_dangerous_globals(allow: bool) = allow;
     allow_empty(allow: bool) = allow;
     tied(tied: SharedTensors) = tied;
     compact(compact: bool) = compact;

@@ -85,10 +85,7 @@ pub(super) fn write(
             }
             Container::Torch { root, program } => {
                 let mut zip = ZipWriter::new(&mut output, root);
-                let storages = plan
-                    .pieces
-                    .iter()
-                    .map(|piece| (piece.label.as_str(), piece.len(), piece));
+                let storages = plan.pieces.iter().map(|piece| (piece.len(), piece));
                 torch::write_records(&mut zip, program, storages, |output, piece| {
                     output.piece(piece)
                 })?;

@@ -20,7 +20,7 @@ use crate::NNCheckpoint;
 use crate::error::{Error, ErrorKind, Result};
 use crate::torch::{TorchObject, write_records};
 use crate::zip::ZipWriter;
-use crate::{CheckpointReader, Dtype, OtherEntry, Storage};
+use crate::{CheckpointReader, Dtype, Format, OtherEntry, Storage};
 
 /// Values that an error names.
 const SHOWN_VALUES: usize = 8;
@@ -88,7 +88,7 @@ impl FilePlan {
             Container::Torch { root, program } => {
                 let mut zip = ZipWriter::new(Counter(0), root);
                 let storages = self.pieces.iter();
-                let storages = storages.map(|piece| (piece.label.as_str(), piece.len(), ()));
+                let storages = storages.map(|piece| (piece.len(), ()));
                 write_records(&mut zip, program, storages, |_, ()| Ok(0))?;
                 zip.finish()?.0
             }
@@ -226,12 +226,12 @@ fn check_options(
     if target.format == TargetFormat::Torch {
         if !options.metadata.is_empty() {
             return Err(Error::unsupported(
-                "a PyTorch file has no metadata to add a text to (`metadata`)",
+                "a PyTorch file has no metadata to add a text to",
             ));
         }
         if options.tied == SharedTensors::Aliased {
             return Err(Error::unsupported(
-                "a PyTorch file stores tied tensors once as it is, without aliases (`alias`)",
+                "a PyTorch file stores tied tensors once as it is, without aliases",
             ));
         }
     }
@@ -251,8 +251,8 @@ fn check_options(
     Ok(())
 }
 
-/// The metadata of a safetensors file: the source's, or that of a PyTorch file by custom, and what
-/// the options add. The second are keys that were left out.
+/// The metadata of a safetensors file: the source's, and what the options add. The second are keys
+/// that were left out.
 ///
 /// # Errors
 /// When tensors get other names that an NNx configuration in the metadata does not know, and the
@@ -264,11 +264,12 @@ fn metadata(
     let mut metadata = reader.metadata().clone();
     // A name that the metadata gave a tensor is listed as that tensor.
     metadata.retain(|key, _| reader.entry(key).is_none());
-    if !matches!(
+    let is_safetensors = matches!(
         reader.format(),
-        crate::Format::SafeTensors | crate::Format::ShardedSafeTensors
-    ) {
-        metadata.insert("format".to_owned(), "pt".to_owned());
+        Format::SafeTensors | Format::ShardedSafeTensors
+    );
+    if !is_safetensors {
+        say_format(&mut metadata);
     }
     let dropped = outdated_keys(reader, options);
     if !dropped.is_empty() && !options.drop_non_tensors {
@@ -282,7 +283,18 @@ fn metadata(
     for (key, value) in &options.metadata {
         metadata.insert(key.clone(), value.clone());
     }
+    if !metadata.is_empty() {
+        say_format(&mut metadata);
+    }
     Ok((metadata, dropped))
+}
+
+/// Says whose tensors these are, unless the metadata says it already: the loaders of accelerate and
+/// transformers 4 refuse metadata that do not.
+fn say_format(metadata: &mut IndexMap<String, String>) {
+    metadata
+        .entry("format".to_owned())
+        .or_insert_with(|| "pt".to_owned());
 }
 
 /// The metadata keys of a safetensors file whose texts speak of names that the tensors will not have

@@ -39,6 +39,13 @@ impl Selection {
             let Some(name) = names.of_tensor(entry.name())? else {
                 continue;
             };
+            if let Some(key) = key_in_words(&name) {
+                return Err(Error::unsupported(format!(
+                    "a key of a mapping above the tensor is {key}, of which no name can be made; \
+                     give the tensor another name"
+                ))
+                .in_tensor(entry.name()));
+            }
             if !taken.insert(name.clone()) {
                 return Err(Error::new(ErrorKind::NameCollision { name }));
             }
@@ -223,6 +230,15 @@ fn full_path(reader: &CheckpointReader, path: &str) -> String {
     #[cfg(not(feature = "nnx"))]
     let _ = is_there;
     path.to_owned()
+}
+
+/// What a key is, where a listing has it in words, `<a tuple of 2 items: key 0>`, because it is
+/// neither a text nor a number.
+fn key_in_words(name: &str) -> Option<&str> {
+    let (_, rest) = name.split_once('<')?;
+    let (what, rest) = rest.split_once(": key ")?;
+    let (number, _) = rest.split_once('>')?;
+    (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(what)
 }
 
 /// What follows a path in a name that is the path or lies below it.

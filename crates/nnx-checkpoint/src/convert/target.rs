@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::options::{ConvertOptions, TargetFormat};
+use crate::WeightsName;
 use crate::error::{Error, ErrorKind, Result};
 
 /// What is written, and where.
@@ -15,11 +16,12 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// The target of that path: a file, or in a folder the file of the standard name.
+    /// The target of that path: a file, or in a folder the file of the standard name, which keeps
+    /// stem and variant of the standard name that the `source` has.
     ///
     /// # Errors
     /// When neither the options nor the extension tell the format, or the name is not one.
-    pub(super) fn of(path: &Path, options: &ConvertOptions) -> Result<Self> {
+    pub(super) fn of(path: &Path, source: &Path, options: &ConvertOptions) -> Result<Self> {
         let by_extension = TargetFormat::of_extension(path);
         let is_folder = ends_with_separator(path) || options.max_shard_size.is_some();
         if path.is_dir() || (by_extension.is_none() && is_folder) {
@@ -27,13 +29,13 @@ impl Target {
             return Ok(Self {
                 format,
                 folder: path.to_path_buf(),
-                name: standard_name(format).to_owned(),
+                name: standard_name(source, format).to_string(),
             });
         }
         let format = options.to.or(by_extension).ok_or_else(|| {
             Error::unsupported(
                 "the target's name does not tell what to write: end it with `.safetensors` or \
-                 `.pt`, or say the format (`--to`)",
+                 `.pt`, or state the format",
             )
         })?;
         let name = path
@@ -63,7 +65,10 @@ impl Target {
 
     /// The index of the shards.
     pub(super) fn index(&self) -> PathBuf {
-        self.folder.join(format!("{}.index.json", self.name))
+        self.folder.join(match WeightsName::parse(&self.name) {
+            Some(name) => name.index().to_string(),
+            None => format!("{}.index.json", self.name),
+        })
     }
 
     /// A file of that name beside the others.
@@ -133,10 +138,11 @@ impl Target {
 }
 
 /// The name by which loaders find weights in a folder.
-fn standard_name(format: TargetFormat) -> &'static str {
-    match format {
-        TargetFormat::SafeTensors => "model.safetensors",
-        TargetFormat::Torch => "pytorch_model.bin",
+fn standard_name(source: &Path, format: TargetFormat) -> WeightsName {
+    let name = source.file_name().and_then(|name| name.to_str());
+    match name.and_then(WeightsName::parse) {
+        Some(name) => name.whole().with_format(format),
+        None => WeightsName::standard(format),
     }
 }
 

@@ -95,7 +95,7 @@ mod tests {
         is_short(Error::unsupported(long()).into_kind());
         is_short(ErrorKind::NameCollision { name: long() });
         is_short(ErrorKind::MissingShard { shard: long() });
-        is_short(ErrorKind::ForbiddenGlobal {
+        is_short(ErrorKind::UnsafeGlobal {
             module: long(),
             name: long(),
         });

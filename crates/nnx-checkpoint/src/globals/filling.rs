@@ -17,9 +17,11 @@ pub(super) fn of_known(module: &str, name: &str) -> Standing {
 /// for a state.
 fn is_enum(module: &str, name: &str) -> bool {
     module.starts_with("nnx.nn.enum.")
+        || module.starts_with("transformers.")
         || matches!(
             name,
-            "MappingType"
+            "InterpolationMode"
+                | "MappingType"
                 | "OptState"
                 | "QuantType"
                 | "SafeUUID"
@@ -31,7 +33,7 @@ fn is_enum(module: &str, name: &str) -> bool {
 
 /// Whether a known name is that of a class: all of them begin with a capital, but for those of
 /// Python and NumPy, and no known function does.
-fn is_class(module: &str, name: &str) -> bool {
+pub(super) fn is_class(module: &str, name: &str) -> bool {
     name.trim_start_matches('_')
         .starts_with(|first: char| first.is_uppercase())
         || matches!(

@@ -82,6 +82,16 @@ const BUILTINS: &[&str] = &[
     "unicode", "xrange",
 ];
 
+/// Enumerations of transformers that the arguments of a training hold.
+const TRAINER_UTILS: &[&str] = &[
+    "EvaluationStrategy",
+    "FSDPOption",
+    "HubStrategy",
+    "IntervalStrategy",
+    "SaveStrategy",
+    "SchedulerType",
+];
+
 const COPYREG: &[&str] = &["__newobj__", "__newobj_ex__", "_reconstructor"];
 const MULTIARRAY: &[&str] = &["_reconstruct", "scalar"];
 
@@ -98,6 +108,7 @@ pub(super) const NAMES: &[(&str, &[&str])] = &[
     ("datetime", &["date", "datetime", "time", "timedelta", "timezone", "tzinfo"]),
     ("decimal", &["Decimal"]),
     ("fractions", &["Fraction"]),
+    ("mmengine.logging.history_buffer", &["HistoryBuffer"]),
     ("numpy", NUMPY),
     ("numpy._core.multiarray", MULTIARRAY),
     ("numpy._core.numeric", &["_frombuffer"]),
@@ -114,6 +125,7 @@ pub(super) const NAMES: &[(&str, &[&str])] = &[
     ("pathlib", &["Path", "PosixPath", "PurePath", "PurePosixPath", "PureWindowsPath", "WindowsPath"]),
     ("pathlib._local", &["Path", "PosixPath", "PurePath", "PurePosixPath", "PureWindowsPath", "WindowsPath"]),
     ("torch", TORCH),
+    ("torch._C", &["_VariableFunctionsClass"]),
     ("torch._tensor", &["Tensor", "_rebuild_from_type_v2"]),
     ("torch.jit._pickle", &["build_boollist", "build_doublelist", "build_intlist", "build_tensor_from_id", "build_tensorlist", "restore_type_tag"]),
     ("torch.nested._internal.nested_tensor", &["NestedTensor", "_rebuild_njt"]),
@@ -122,6 +134,9 @@ pub(super) const NAMES: &[(&str, &[&str])] = &[
     ("torch.storage", &["TypedStorage", "UntypedStorage", "_TypedStorage", "_UntypedStorage"]),
     ("torch.tensor", &["Tensor"]),
     ("torch.utils.hooks", &["RemovableHandle"]),
+    ("torchvision.transforms.functional", &["InterpolationMode"]),
+    ("transformers.trainer_utils", TRAINER_UTILS),
+    ("transformers.training_args", &["OptimizerNames", "ParallelMode"]),
     ("types", &["SimpleNamespace"]),
     ("uuid", &["SafeUUID", "UUID"]),
 ];

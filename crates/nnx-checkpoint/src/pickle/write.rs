@@ -44,6 +44,18 @@ const HIGHEST_PROTOCOL: u8 = 5;
 /// itself through tuples and calls alone; when a name cannot stand on a line; when
 /// [`max_depth`](Limits::max_depth) or [`max_pickle_bytes`](Limits::max_pickle_bytes) is exceeded.
 pub fn write(graph: &Graph, limits: &Limits) -> Result<Vec<u8>> {
+    write_with_references(graph, limits).map(|(program, _)| program)
+}
+
+/// [`write()`], and the [`Node::Persistent`]s in the order in which the pickle refers to them: one
+/// that several objects share is listed for each of them.
+///
+/// # Errors
+/// As for [`write()`].
+pub(crate) fn write_with_references(
+    graph: &Graph,
+    limits: &Limits,
+) -> Result<(Vec<u8>, Vec<NodeId>)> {
     let protocol = graph.protocol();
     if !(LOWEST_PROTOCOL..=HIGHEST_PROTOCOL).contains(&protocol) {
         return Err(Error::unsupported(format!(
@@ -60,6 +72,7 @@ pub fn write(graph: &Graph, limits: &Limits) -> Result<Vec<u8>> {
         memo_len: 0,
         names: HashMap::new(),
         frames: Vec::new(),
+        references: Vec::new(),
         max_depth: limits.max_depth,
         max_bytes: limits.max_pickle_bytes,
     }
@@ -79,12 +92,14 @@ struct Writer<'a> {
     names: HashMap<&'a str, u32>,
     /// The objects that are begun and not finished, outermost first.
     frames: Vec<Frame<'a>>,
+    /// The references to objects outside the pickle that are written.
+    references: Vec<NodeId>,
     max_depth: u64,
     max_bytes: u64,
 }
 
 impl<'a> Writer<'a> {
-    fn run(mut self) -> Result<Vec<u8>> {
+    fn run(mut self) -> Result<(Vec<u8>, Vec<NodeId>)> {
         if self.protocol >= 2 {
             self.out.write(&[opcode::PROTO, self.protocol]);
         }
@@ -104,7 +119,7 @@ impl<'a> Writer<'a> {
         self.out.write(&[opcode::STOP]);
         self.out.close_frame();
         self.check_size()?;
-        Ok(self.out.into_bytes())
+        Ok((self.out.into_bytes(), self.references))
     }
 
     /// Writes an object that is small or known, or begins one that has parts.

@@ -3,9 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::part::Part;
 use super::table::{TensorRow, TensorTable};
-use crate::Dtype;
+use crate::error::{Error, ErrorKind, Result};
 use crate::pickle::NodeId;
+use crate::torch::TensorInfo;
+use crate::{Dtype, Tensor};
 
 /// A tensor of an open checkpoint, without its bytes.
 #[derive(Clone)]
@@ -13,8 +16,8 @@ pub struct TensorEntry {
     /// The tables of the file that it is in.
     table: Arc<TensorTable>,
     row: usize,
-    /// Which of the files it is in.
-    pub(super) part: usize,
+    /// The file.
+    part: Arc<Part>,
     /// How many storages the files before that one have.
     pub(super) first_storage: usize,
     /// The name, where it is a second one of the tensor of the row.
@@ -22,14 +25,14 @@ pub struct TensorEntry {
 }
 
 impl TensorEntry {
-    /// The entry of each row, of the first of the files.
-    pub(super) fn of_table(table: TensorTable) -> Vec<Self> {
-        let table = Arc::new(table);
+    /// The entry of each row of a file.
+    pub(super) fn of_table(table: TensorTable, part: Part) -> Vec<Self> {
+        let (table, part) = (Arc::new(table), Arc::new(part));
         let rows = 0..table.len();
         rows.map(|row| Self {
             table: Arc::clone(&table),
             row,
-            part: 0,
+            part: Arc::clone(&part),
             first_storage: 0,
             alias: None,
         })
@@ -49,6 +52,39 @@ impl TensorEntry {
         self.alias.is_some()
     }
 
+    /// The tensor, whose bytes were read and compared with their checksum.
+    ///
+    /// # Errors
+    /// When its layout has no plain bytes (a sparse tensor, or one on the meta device), it does not
+    /// lie within its storage, or the storage's bytes cannot be read or do not match their checksum.
+    pub fn tensor(&self) -> Result<Tensor> {
+        let tensor = self.unread_tensor()?;
+        match tensor.storage().bytes() {
+            Ok(_) => Ok(tensor),
+            Err(error) => Err(error.in_tensor(self.name())),
+        }
+    }
+
+    /// The tensor, whose bytes are read when they are asked for: the tensor tells then if they are
+    /// not what the file states.
+    ///
+    /// # Errors
+    /// As for [`tensor`](Self::tensor), but for what the storage's bytes would tell.
+    pub fn unread_tensor(&self) -> Result<Tensor> {
+        let missing = || Error::new(ErrorKind::NoSuchTensor);
+        let row = self.row().ok_or_else(missing)?;
+        self.part
+            .unread_tensor(row, self.name_in_file())
+            .unwrap_or_else(|| Err(missing()))
+            .map_err(|error| error.in_tensor(self.name()))
+    }
+
+    /// What the pickle says of a tensor of a PyTorch file; none for a number or an array that is
+    /// listed as one.
+    pub(crate) fn info(&self) -> Option<&TensorInfo> {
+        self.part.info(self.row()?)
+    }
+
     /// What its file has of it; all else of an entry is that of another one.
     fn row(&self) -> Option<&TensorRow> {
         self.table.row(self.row)
@@ -62,11 +98,6 @@ impl TensorEntry {
     /// Whether the file has it as an array of NumPy.
     pub(crate) fn is_array(&self) -> bool {
         self.row().is_some_and(|row| row.is_array)
-    }
-
-    /// Where among what the pickle of its file says of tensors its own is.
-    pub(super) fn info(&self) -> Option<usize> {
-        self.row()?.info
     }
 
     /// The name that the file has for it.

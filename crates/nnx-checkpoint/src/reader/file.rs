@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::arrays::ArrayContents;
 use super::entry::TensorEntry;
 use super::options::OpenOptions;
+use super::part::{Part, TorchFile};
 use super::table::{TensorRow, TensorTable};
 use super::{CheckpointReader, alias, index, mistaken, names, view};
 use crate::error::{Error, ErrorKind, Result};
@@ -13,26 +14,16 @@ use crate::pickle::Node;
 use crate::safetensors::SafeTensors;
 use crate::sniff::{Format, SNIFF_BYTES, sniff};
 use crate::source::ByteRange;
-use crate::torch::{Opening, TensorInfo, TorchObject};
-
-/// Where the tensors' bytes come from.
-#[derive(Debug)]
-pub(super) enum Part {
-    Torch(TorchFile),
-    SafeTensors(SafeTensors),
-}
-
-/// A PyTorch file.
-#[derive(Debug)]
-pub(super) struct TorchFile {
-    pub(super) object: Arc<TorchObject>,
-    /// What the pickle says of the tensors that are listed.
-    pub(super) infos: Vec<Option<TensorInfo>>,
-    pub(super) arrays: ArrayContents,
-}
+use crate::torch::{Opening, TorchObject};
 
 /// Reads a file, by what its bytes say that it is.
 pub(super) fn read(bytes: &ByteRange, options: &OpenOptions) -> Result<CheckpointReader> {
+    let mut reader = read_contents(bytes, options)?;
+    reader.notes.extend(globals::note(&reader.globals));
+    Ok(reader)
+}
+
+fn read_contents(bytes: &ByteRange, options: &OpenOptions) -> Result<CheckpointReader> {
     let prefix = bytes.read_up_to(0, SNIFF_BYTES as u64)?;
     match sniff(&prefix) {
         _ if prefix.is_empty() => Err(Error::new(ErrorKind::Empty)),
@@ -63,15 +54,17 @@ fn torch(bytes: &ByteRange, format: Format, options: &OpenOptions) -> Result<Che
         )),
     }
     let constants = opening.constants;
-    let infos = names::list(&mut reader, &object, constants, has_arrays, &options.limits)?;
+    let listed = names::list(&mut reader, &object, constants, has_arrays, &options.limits)?;
+    let (table, infos) = listed;
     reader.globals = opening.globals;
     reader.notes = opening.notes;
     reader.object = Some(Arc::clone(&object));
-    reader.parts.push(Part::Torch(TorchFile {
+    let part = Part::Torch(TorchFile {
         object,
         infos,
         arrays: ArrayContents::default(),
-    }));
+    });
+    reader.tensors = TensorEntry::of_table(table, part);
     Ok(reader)
 }
 
@@ -86,13 +79,12 @@ fn safetensors(file: SafeTensors, options: &OpenOptions) -> CheckpointReader {
     }
     let mut reader = CheckpointReader::empty(Format::SafeTensors);
     reader.storages = table.len();
-    reader.tensors = TensorEntry::of_table(table);
+    reader.metadata = file.metadata().clone();
+    reader.tensors = TensorEntry::of_table(table, Part::SafeTensors(file));
     if options.restore_aliases {
-        alias::restore(&mut reader.tensors, file.metadata(), &mut reader.notes);
+        alias::restore(&mut reader.tensors, &reader.metadata, &mut reader.notes);
     }
     reader.index_tensors();
-    reader.metadata = file.metadata().clone();
-    reader.parts.push(Part::SafeTensors(file));
     reader
 }
 
@@ -106,7 +98,7 @@ fn unknown(bytes: &ByteRange, options: &OpenOptions) -> Result<CheckpointReader>
     match torch(bytes, Format::Pickle, options) {
         Ok(reader) if is_whole_pickle(&reader) => return Ok(reader),
         // It need not end well to have done its harm.
-        Err(error) if matches!(error.kind(), ErrorKind::ForbiddenGlobal { .. }) => {
+        Err(error) if matches!(error.kind(), ErrorKind::UnsafeGlobal { .. }) => {
             return Err(error);
         }
         _ => {}

@@ -9,7 +9,7 @@ pub(super) use self::distributed::part as part_of_distributed;
 use self::listing::Listing;
 use super::{index, mistaken, shards};
 use crate::error::{Error, ErrorKind, Result};
-use crate::{Limits, Source};
+use crate::{Limits, Source, WeightsName, WeightsPart};
 
 /// The names by which weights are found in a folder, as the libraries of the Hugging Face family
 /// write them, in the order in which they are looked for. The file of one piece comes before an
@@ -221,33 +221,40 @@ fn listed(names: &[&str]) -> String {
 /// What to open for a file of weights that was found in a folder: the index beside it, if the file is
 /// one of the shards that it names, or if that cannot be told; else the file.
 pub fn index_or_file(weights: PathBuf) -> PathBuf {
-    let index = index_of(&weights);
-    let is_shard = || shards_of(&index).map_or(true, |shards| shards.contains(&weights));
-    match index.is_file() && is_shard() {
-        true => index,
-        false => weights,
+    let Some(index) = index_of(&weights) else {
+        return weights;
+    };
+    if shards_of(&index).map_or(true, |shards| shards.contains(&weights)) {
+        index
+    } else {
+        weights
     }
 }
 
-/// Where the index of such a file would be.
-fn index_of(weights: &Path) -> PathBuf {
-    let mut name = weights.file_name().unwrap_or_default().to_owned();
-    name.push(".index.json");
-    weights.with_file_name(name)
+/// The index of such a file, if it is there, in any of its spellings.
+fn index_of(weights: &Path) -> Option<PathBuf> {
+    let name = weights.file_name()?;
+    let standard = name.to_str().and_then(WeightsName::parse);
+    let mut names = match standard {
+        Some(name) if *name.part() == WeightsPart::Index => return None,
+        Some(name) => name.index().spellings(),
+        None => Vec::new(),
+    };
+    names.push(format!("{}.index.json", name.to_string_lossy()));
+    let mut paths = names.into_iter().map(|name| weights.with_file_name(name));
+    paths.find(|path| path.is_file())
 }
 
 /// Says that there is an index of the same weights beside a file of one piece. One of them may be of
 /// an earlier save.
 fn passed_over(weights: &Path) -> Option<String> {
-    let index = index_of(weights);
-    index.is_file().then(|| {
-        let name = |path: &Path| path.file_name().unwrap_or_default().display().to_string();
-        format!(
-            "the folder has the shards of `{}` as well, which are not read: `{}` comes first",
-            name(&index),
-            name(weights)
-        )
-    })
+    let index = index_of(weights)?;
+    let name = |path: &Path| path.file_name().unwrap_or_default().display().to_string();
+    Some(format!(
+        "the folder has the shards of `{}` as well, which are not read: `{}` comes first",
+        name(&index),
+        name(weights)
+    ))
 }
 
 /// The files that the index of a sharded checkpoint names, each once. Whether they are there is not

@@ -3,7 +3,8 @@
 //! - Mapping keys and sequence indices are joined with `.`; a plain state dict keeps its keys.
 //! - A pickled `torch.nn.Module` is named as its `state_dict()` would be: parameters, persistent
 //!   buffers, what its class adds, then children. All else that it has is listed beside the tensors.
-//! - Any other object contributes its attribute names.
+//! - Any other object that holds a tensor, or is the whole of its file, contributes its attribute
+//!   names.
 //! - In a file without storages of PyTorch's, and in a pickle that `torch.save` did not write, an
 //!   array of NumPy is a tensor, if PyTorch has its dtype. In another file it is a value.
 //! - A tensor that is the whole of its file has the empty name.
@@ -16,7 +17,7 @@
 use std::collections::HashSet;
 
 use super::describe::describe;
-use super::entry::{OtherEntry, TensorEntry, byte_len};
+use super::entry::{OtherEntry, byte_len};
 use super::survey::{Survey, TensorNode, Wrapper};
 use super::table::{TensorRow, TensorTable};
 use super::view::{self, Child, Role};
@@ -57,7 +58,8 @@ impl Listing {
 }
 
 /// Lists what lies below the root, and the constants of a TorchScript program below
-/// `CONSTANTS.c<index>`, as the program calls them. Gives what the pickle says of each tensor.
+/// `CONSTANTS.c<index>`, as the program calls them. Gives the
+/// tensors, and what the pickle says of each.
 ///
 /// # Errors
 /// When two values would get one name, a tensor cannot be told, or one of
@@ -69,7 +71,7 @@ pub(super) fn list(
     constants: Option<NodeId>,
     has_arrays: bool,
     limits: &Limits,
-) -> Result<Vec<Option<TensorInfo>>> {
+) -> Result<(TensorTable, Vec<Option<TensorInfo>>)> {
     let graph = object.graph();
     let roots: Vec<NodeId> = std::iter::once(graph.root()).chain(constants).collect();
     let survey = Survey::of(object, &roots, has_arrays, limits)?;
@@ -101,10 +103,9 @@ pub(super) fn list(
     walk.nameless()?;
     // An array has a storage of its own, whichever others share its content.
     reader.storages = object.storage_count().saturating_add(walk.arrays.len());
-    reader.tensors = TensorEntry::of_table(walk.listing.tensors);
     reader.others = walk.listing.others;
     reader.names = walk.names;
-    Ok(survey.into_infos())
+    Ok((walk.listing.tensors, survey.into_infos()))
 }
 
 struct Walk<'a> {
@@ -206,13 +207,13 @@ impl<'a> Walk<'a> {
             )?;
             return Ok(None);
         }
+        let graph = self.object.graph();
         let wrapper = survey.wrapper(id);
-        let is_listed_alone = match wrapper {
-            Some(_) => false,
-            None => {
-                children.is_empty() || !(holds_tensor || view::is_open(self.object.graph(), id))
-            }
-        };
+        // The attributes of an object that is the whole of its file are what the file is about.
+        let is_open = view::is_open(graph, id)
+            || (is_root && view::has_attributes(graph, id) && have_names_of_their_own(children));
+        let is_listed_alone =
+            wrapper.is_none() && (children.is_empty() || !(holds_tensor || is_open));
         if is_listed_alone {
             self.other(id, "")?;
             return Ok(None);
@@ -401,6 +402,12 @@ impl<'a> Walk<'a> {
         }
         Ok(())
     }
+}
+
+/// Whether no two have one name, as an argument and an attribute of an object may.
+fn have_names_of_their_own(children: &[Child<'_>]) -> bool {
+    let mut names = HashSet::new();
+    children.iter().all(|child| names.insert(&*child.key))
 }
 
 fn tensor_in_words(dtype: Dtype, shape: &[usize]) -> String {

@@ -18,8 +18,14 @@ use crate::{Limits, Source};
 pub struct OpenOptions {
     /// Bounds on work and memory. Default: [`Limits::default`].
     pub limits: Limits,
-    /// Whether a file that names a class or function made to run code is listed all the same, as
-    /// plain data, instead of being refused. Nothing is executed either way. Default: `false`.
+    /// Whether a file that names what runs code when Python calls it (`os.system`, `eval`) is read
+    /// all the same instead of being refused. Reading executes nothing either way, and
+    /// [`CheckpointReader::globals`](crate::CheckpointReader::globals) tells what is named.
+    ///
+    /// `getattr` and `functools.partial`, by which Python pickles members of enumerations, methods
+    /// and layers, refuse no file by themselves; what they are given is judged. Default: `false`,
+    /// because a checkpoint has no use for the other names, and what was read may be handed on to
+    /// Python.
     pub allow_dangerous_globals: bool,
     /// Whether the checksum of a storage in a PyTorch file is compared when a tensor of it is first
     /// asked for. A checksum of zero means that none was computed. Default: `true`.

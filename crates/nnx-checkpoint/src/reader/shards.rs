@@ -135,7 +135,7 @@ impl CheckpointReader {
         options: &OpenOptions,
     ) -> Result<Vec<TensorEntry>> {
         let mut source = options.source(path)?;
-        if self.parts.len() >= MAX_OPEN_FILES {
+        if self.files >= MAX_OPEN_FILES {
             source = source.with_file_closed();
         }
         let file = file::read(&source.into(), options).map_err(|error| error.in_path(path))?;
@@ -144,8 +144,7 @@ impl CheckpointReader {
 
     /// Adds all that a shard holds, but for its tensors, which are given back.
     fn take_shard(&mut self, shard: &str, file: Self) -> Vec<TensorEntry> {
-        let part = self.parts.len();
-        if part == 0 && file.format != Format::SafeTensors {
+        if self.files == 0 && file.format != Format::SafeTensors {
             self.format = Format::ShardedTorch;
         }
         for mut other in file.others {
@@ -174,11 +173,10 @@ impl CheckpointReader {
             .extend(notes.map(|note| format!("{note}, in shard `{shard}`")));
         let first = self.storages;
         self.storages = self.storages.saturating_add(file.storages);
-        self.parts.extend(file.parts);
+        self.files = self.files.saturating_add(1);
         file.tensors
             .into_iter()
             .map(|mut entry| {
-                entry.part = part;
                 entry.first_storage = first;
                 entry
             })

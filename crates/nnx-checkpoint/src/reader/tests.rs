@@ -210,7 +210,7 @@ fn sharing_does_not_explode() {
     assert!(
         matches!(
             error.kind(),
-            ErrorKind::Limit {
+            ErrorKind::LimitExceeded {
                 limit: "max_listed",
                 allowed: 10_000,
                 ..
@@ -227,7 +227,7 @@ fn names_beyond_those_of_the_objects_are_bounded_by_what_they_take() {
     let error = open(named, Limits::default()).unwrap_err();
     let is_meant = matches!(
         error.kind(),
-        ErrorKind::Limit {
+        ErrorKind::LimitExceeded {
             limit: "max_shared_name_bytes",
             allowed: 0x0200_0000,
             ..
@@ -249,7 +249,7 @@ fn limited(file: &[u8], limit: &'static str, enough: u64, set: impl Fn(u64) -> L
     open(file.to_vec(), set(enough)).unwrap();
     let error = open(file.to_vec(), set(enough - 1)).unwrap_err();
     match error.kind() {
-        ErrorKind::Limit { limit: found, .. } => assert_eq!(*found, limit),
+        ErrorKind::LimitExceeded { limit: found, .. } => assert_eq!(*found, limit),
         _ => panic!("{error}"),
     }
 }
@@ -347,7 +347,7 @@ fn a_dangerous_global_is_refused_or_listed() {
         dict(b, &[("w", weight), ("x", call), ("mine", mine)])
     });
     let error = open(bytes.clone(), Limits::default()).unwrap_err();
-    let ErrorKind::ForbiddenGlobal { module, name } = error.kind() else {
+    let ErrorKind::UnsafeGlobal { module, name } = error.kind() else {
         panic!("{error}");
     };
     assert_eq!((module.as_str(), name.as_str()), ("os", "system"));
@@ -396,7 +396,7 @@ fn what_is_written_behind_garbage_was_named_all_the_same() {
     )
     .unwrap_err();
     assert!(
-        matches!(error.kind(), ErrorKind::ForbiddenGlobal { .. }),
+        matches!(error.kind(), ErrorKind::UnsafeGlobal { .. }),
         "{error}"
     );
     assert_eq!(error.offset(), Some(2));

@@ -6,6 +6,7 @@ mod object;
 mod quantized;
 
 pub(super) use self::effort::effort;
+pub(super) use self::object::{has_attributes, pairs};
 pub(super) use self::quantized::script_object;
 
 use std::borrow::Cow;
@@ -169,7 +170,7 @@ fn keyed<'a>(graph: &'a Graph, pairs: &[(NodeId, NodeId)]) -> Vec<Child<'a>> {
 ///
 /// A byte string of Python 2 that is no UTF-8 is decoded as Latin-1, as it is for whoever reads such
 /// a file in Python 3 with `encoding='latin1'`.
-fn key(graph: &Graph, id: NodeId, index: usize) -> Cow<'_, str> {
+pub(super) fn key(graph: &Graph, id: NodeId, index: usize) -> Cow<'_, str> {
     if let Some(text) = graph.text(id) {
         return text.into();
     }

@@ -213,7 +213,7 @@ fn the_header_must_be_there() {
     let error = SafeTensors::parse(&bytes, &Limits::default().max_header_bytes(7)).unwrap_err();
     assert!(matches!(
         error.kind(),
-        ErrorKind::Limit {
+        ErrorKind::LimitExceeded {
             limit: "max_header_bytes",
             allowed: 7,
             found: 8

@@ -192,12 +192,17 @@ impl TorchObject {
         &self.storages
     }
 
-    /// The storages in the order of their first use, each with its key.
-    pub(crate) fn storages(&self) -> impl Iterator<Item = (&str, Result<&Storage>)> {
-        (0..self.storages.len()).map(|index| {
-            let key = self.storages.key(index).unwrap_or_default();
-            (key, self.storages.storage(index))
-        })
+    /// The name of a storage within the file.
+    pub(super) fn storage_key(&self, index: usize) -> Option<&str> {
+        self.storages.key(index)
+    }
+
+    /// The storage of that number.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub(crate) fn storage_at(&self, index: usize) -> Result<&Storage> {
+        self.storages.storage(index)
     }
 }
 

@@ -1,7 +1,7 @@
 //! What is learnt on the way while a file is opened.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::globals::{self, GlobalUse, Standing};
+use crate::globals::{self, GlobalUse, NamedGlobal};
 use crate::pickle::{self, Graph, Node, NodeId};
 use crate::{Format, Limits};
 
@@ -45,7 +45,8 @@ impl Opening {
     /// have called that by the time at which it notices.
     ///
     /// # Errors
-    /// When a dangerous global is named and such are refused; when the pickle is malformed.
+    /// When a dangerous global is named and such are refused; when the pickle names an entry of
+    /// Python's extension registry, or is malformed.
     pub(super) fn pickle(
         &mut self,
         bytes: &[u8],
@@ -81,31 +82,30 @@ impl Opening {
     fn look_at(&mut self, graph: &Graph, entry: Option<&str>, start: u64) -> Result<()> {
         let is_script = self.format == Format::TorchScript && !self.is_nested;
         let named = globals::in_graph(graph, entry, start, is_script);
-        if self.refuse_dangerous {
-            let refused = named
-                .iter()
-                .find(|global| global.standing == Standing::Dangerous);
-            if let Some(global) = refused {
-                return Err(placed(
-                    Error::new(ErrorKind::ForbiddenGlobal {
-                        module: global.module.clone(),
-                        name: global.name.clone(),
-                    }),
-                    global,
-                ));
-            }
-            if let Some((id, code)) = graph.nodes().find_map(|(id, node)| match node {
-                Node::Extension(code) => Some((id, code)),
-                _ => None,
-            }) {
-                let error = Error::unsupported(format!(
-                    "the pickle names entry {code} of Python's `copyreg` extension registry, \
-                     which no file carries with it"
-                ));
-                return Err(at(error, entry, graph.offset(id), start));
-            }
+        if self.refuse_dangerous
+            && let Some(NamedGlobal { global, .. }) = named.iter().find(|named| named.is_refused)
+        {
+            return Err(placed(
+                Error::new(ErrorKind::UnsafeGlobal {
+                    module: global.module.clone(),
+                    name: global.name.clone(),
+                }),
+                global,
+            ));
         }
-        self.globals.extend(named);
+        // Whatever it stands for may make a tensor, which a listing would miss.
+        if let Some((id, code)) = graph.nodes().find_map(|(id, node)| match node {
+            Node::Extension(code) => Some((id, code)),
+            _ => None,
+        }) {
+            let error = Error::unsupported(format!(
+                "the pickle names entry {code} of Python's `copyreg` extension registry, which no \
+                 file carries with it"
+            ));
+            return Err(at(error, entry, graph.offset(id), start));
+        }
+        self.globals
+            .extend(named.into_iter().map(|named| named.global));
         Ok(())
     }
 }

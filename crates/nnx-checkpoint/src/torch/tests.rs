@@ -99,7 +99,7 @@ fn an_entry_too_large_for_a_pickle_is_not_inflated() {
     assert!(
         matches!(
             error.kind(),
-            ErrorKind::Limit {
+            ErrorKind::LimitExceeded {
                 limit: "max_pickle_bytes",
                 allowed: 3,
                 ..

@@ -4,11 +4,12 @@ use std::io::Write;
 use std::path::Path;
 use std::thread;
 
+use super::numbered::NumberedPickle;
 use super::object::TorchObject;
 use crate::error::{Error, Result};
 use crate::save::save_atomic;
 use crate::zip::ZipWriter;
-use crate::{Limits, Storage, pickle};
+use crate::{Limits, Storage};
 
 /// Storages from this size on get their checksum from a thread of their own.
 const LARGE_BYTES: usize = 1 << 20;
@@ -40,15 +41,16 @@ impl TorchObject {
                 ));
             }
         }
-        let program = pickle::write(graph, &Limits::default())?;
+        let NumberedPickle { program, storages } =
+            NumberedPickle::write(self, graph, &Limits::default())?;
         let mut zip = ZipWriter::new(out, root);
-        let mut storages = Vec::new();
-        for (key, storage) in self.storages() {
-            storages.push((key, storage?));
-        }
+        let storages = storages
+            .into_iter()
+            .map(|index| self.storage_at(index))
+            .collect::<Result<Vec<_>>>()?;
         let records = storages
             .iter()
-            .map(|(key, storage)| (*key, storage.byte_len() as u64, *storage));
+            .map(|storage| (storage.byte_len() as u64, *storage));
         write_records(&mut zip, &program, records, write_storage)?;
         zip.finish()?;
         Ok(())
@@ -99,21 +101,22 @@ fn write_storage(w: &mut &mut dyn Write, storage: &Storage) -> Result<u32> {
 }
 
 /// Writes the records that `torch.save` writes, in its order, but for the id: `write` puts out the
-/// content of each storage, given with its key and its length, and returns the CRC-32.
+/// content of each storage, given with its length, and returns the CRC-32. The storages have the
+/// keys `0`, `1` and so on, as [`NumberedPickle`] gives them.
 ///
 /// # Errors
 /// When writing fails.
-pub(crate) fn write_records<'a, W: Write, T>(
+pub(crate) fn write_records<W: Write, T>(
     zip: &mut ZipWriter<W>,
     program: &[u8],
-    storages: impl Iterator<Item = (&'a str, u64, T)>,
+    storages: impl Iterator<Item = (u64, T)>,
     mut write: impl FnMut(&mut W, T) -> Result<u32>,
 ) -> Result<()> {
     zip.record("data.pkl", program)?;
     zip.record(".format_version", b"1")?;
     zip.record(".storage_alignment", b"64")?;
     zip.record("byteorder", b"little")?;
-    for (key, len, storage) in storages {
+    for (key, (len, storage)) in storages.enumerate() {
         zip.record_with(&format!("data/{key}"), len, |w| write(w, storage))?;
     }
     zip.record("version", b"3\n")

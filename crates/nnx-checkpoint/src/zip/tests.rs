@@ -437,7 +437,7 @@ fn limits_hold_at_their_value_and_break_below() {
     .unwrap_err();
     assert!(matches!(
         error.kind(),
-        ErrorKind::Limit {
+        ErrorKind::LimitExceeded {
             limit: "max_zip_entries",
             allowed: 7,
             found: 8
@@ -450,7 +450,7 @@ fn limits_hold_at_their_value_and_break_below() {
     let error = read(&file, &Limits::default().max_inflated_bytes(999)).unwrap_err();
     assert!(matches!(
         error.kind(),
-        ErrorKind::Limit {
+        ErrorKind::LimitExceeded {
             limit: "max_inflated_bytes",
             allowed: 999,
             found: 1_000
@@ -471,7 +471,7 @@ fn limits_hold_at_their_value_and_break_below() {
     let error = ZipArchive::parse(Bytes::from(file), &limits).unwrap_err();
     assert!(matches!(
         error.kind(),
-        ErrorKind::Limit {
+        ErrorKind::LimitExceeded {
             limit: "max_inflated_bytes",
             allowed: 1_999,
             found: 2_000

@@ -1,4 +1,4 @@
-//! The commands that speak to the Hub.
+//! The arguments of `nnx push`, `pull`, `card` and `whoami`.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ Examples:
   nnx push runs/3f… owner/runs --path-in-repo 3f…
 
 The token is that of the `hf` tools: HF_TOKEN, or the file that `hf auth login` wrote.
-Exit status: 0, also when the repository has everything already, or 2 when publishing failed.";
+Exit status: 0, also when the repository already has everything, or 2 when publishing failed.";
 
 pub(super) const PULL_EXAMPLES: &str = "\
 Examples:
@@ -19,7 +19,7 @@ Examples:
   nnx pull owner/model --to model/ --include '*.safetensors' config.json
   nnx inspect \"$(nnx pull owner/model)\"
 
-Exit status: 0, or 2 when not all could be had.";
+Exit status: 0, or 2 when a file could not be downloaded.";
 
 pub(super) const CARD_EXAMPLES: &str = "\
 Examples:
@@ -28,11 +28,11 @@ Examples:
 
 #[derive(Debug, Args)]
 pub(crate) struct Push {
-    /// A folder, published as it is, or a checkpoint of NNx, published as `save_pretrained` writes it
+    /// A folder, or a checkpoint of NNx, which is published as `save_pretrained` writes it
     pub(crate) path: PathBuf,
     /// The repository: `owner/name`
     pub(crate) repo: String,
-    /// Make the repository private if it has to be made
+    /// Make the repository private if it is created
     #[arg(long)]
     pub(crate) private: bool,
     /// The branch to commit to [default: main]
@@ -41,21 +41,24 @@ pub(crate) struct Push {
     /// Open a pull request instead of committing to the branch
     #[arg(long)]
     pub(crate) create_pr: bool,
-    /// The message of the commit
+    /// The commit message
     #[arg(long, value_name = "TEXT")]
     pub(crate) message: Option<String>,
-    /// Where in the repository the files go
+    /// The folder in the repository that the files go to
     #[arg(long, value_name = "PATH")]
     pub(crate) path_in_repo: Option<String>,
-    /// Only files of these patterns: `*.safetensors`
+    /// Only files that match these patterns: `*.safetensors`
     #[arg(long, value_name = "PATTERN", num_args = 1..)]
     pub(crate) include: Vec<String>,
-    /// No files of these patterns
+    /// No files that match these patterns
     #[arg(long, value_name = "PATTERN", num_args = 1..)]
     pub(crate) exclude: Vec<String>,
-    /// Delete files of these patterns from the repository in the same commit
+    /// Delete files that match these patterns from the repository, in the same commit
     #[arg(long, value_name = "PATTERN", num_args = 1..)]
     pub(crate) delete: Vec<String>,
+    /// Go on where `.gitignore` keeps weights out of the repository
+    #[arg(long)]
+    pub(crate) allow_ignored: bool,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -68,19 +71,19 @@ pub(crate) struct Pull {
     /// A branch, a tag or a commit [default: main]
     #[arg(long, value_name = "REVISION")]
     pub(crate) revision: Option<String>,
-    /// Put copies of the files into this folder, instead of naming the folder in the cache
+    /// Copy the files into this folder instead of leaving them in the cache
     #[arg(long, value_name = "DIR")]
     pub(crate) to: Option<PathBuf>,
-    /// Only files of these patterns
+    /// Only files that match these patterns
     #[arg(long, value_name = "PATTERN", num_args = 1..)]
     pub(crate) include: Vec<String>,
-    /// No files of these patterns
+    /// No files that match these patterns
     #[arg(long, value_name = "PATTERN", num_args = 1..)]
     pub(crate) exclude: Vec<String>,
-    /// Download again what is in the cache
+    /// Download files again that are in the cache
     #[arg(long)]
     pub(crate) force: bool,
-    /// Use the cache alone
+    /// Use only the cache, not the network
     #[arg(long, conflicts_with = "force")]
     pub(crate) offline: bool,
     /// Print one JSON object
@@ -98,16 +101,16 @@ pub(crate) struct Card {
     /// A tag; may be repeated
     #[arg(long = "tag", value_name = "TAG")]
     pub(crate) tags: Vec<String>,
-    /// A language's code; may be repeated
+    /// The code of a language; may be repeated
     #[arg(long = "language", value_name = "CODE")]
     pub(crate) languages: Vec<String>,
-    /// Where the source is
+    /// The address of the source code
     #[arg(long, value_name = "URL")]
     pub(crate) repo_url: Option<String>,
-    /// Where the paper is
+    /// The address of the paper
     #[arg(long, value_name = "URL")]
     pub(crate) paper_url: Option<String>,
-    /// Where the documentation is
+    /// The address of the documentation
     #[arg(long, value_name = "URL")]
     pub(crate) docs_url: Option<String>,
     /// Print one JSON object

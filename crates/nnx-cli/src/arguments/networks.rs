@@ -1,4 +1,4 @@
-//! What can be typed behind `nnx predict`, `evaluate`, `generate` and `summary`.
+//! The arguments of `nnx predict`, `evaluate`, `generate` and `summary`.
 
 use std::path::PathBuf;
 
@@ -11,14 +11,14 @@ Examples:
   nnx predict hub-folder graph.safetensors --output logits.npy
   nnx predict 0123456789abcdef0123456789abcdef inputs.npy --root experiments
 
-Exit status: 0, or 2 when there is no prediction.";
+Exit status: 0, or 2 when the model could not be run.";
 
 pub(super) const EVALUATE_EXAMPLES: &str = "\
 Examples:
   nnx evaluate best.pt test.safetensors
   nnx evaluate best.pt test.csv --label species --average weighted
 
-Exit status: 0, or 2 when there is no evaluation.";
+Exit status: 0, or 2 when the model could not be evaluated.";
 
 pub(super) const GENERATE_EXAMPLES: &str = "\
 Examples:
@@ -33,25 +33,25 @@ Examples:
   nnx summary best.pt --shape 32,3,64,64
   nnx summary best.pt --input inputs.npy --json
 
-Exit status: 0, or 2 when there is no summary.";
+Exit status: 0, or 2 when the model could not be read or run.";
 
-/// Which model, and where it computes.
+/// The model, and the device that it runs on.
 #[derive(Debug, Args)]
 pub(crate) struct Model {
-    /// A checkpoint of either format, a Hub folder, or with `--root` the id of a run
+    /// A checkpoint of NNx, a folder that `save_pretrained` wrote, or with `--root` the id of a run
     pub(crate) model: PathBuf,
-    /// The folder in which `runs` lies; MODEL is then the id of a run
+    /// The folder that contains `runs`; MODEL is then the id of a run
     #[arg(long, value_name = "DIR")]
     pub(crate) root: Option<PathBuf>,
-    /// The checkpoint of the run [default: `best`, or `last` where there is no best one]
+    /// The checkpoint of the run [default: `best`, or `last` if there is no `best`]
     #[arg(long, value_name = "TAG", requires = "root")]
     pub(crate) tag: Option<String>,
-    /// Where to compute, whatever device the model names
+    /// The device to run on, whatever device the model names
     #[arg(long, value_enum, default_value_t = Device::Cpu)]
     pub(crate) device: Device,
 }
 
-/// Where to compute.
+/// A device to run on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Device {
     Cpu,
@@ -65,18 +65,32 @@ pub(crate) struct Predict {
     pub(crate) model: Model,
     /// A `.npy`, `.npz`, `.csv` or `.safetensors` file
     pub(crate) input: PathBuf,
+    /// Whether the first line of a CSV file names the columns
+    #[arg(long, value_enum, default_value_t = Header::Auto)]
+    pub(crate) header: Header,
     /// Add the probabilities
     #[arg(long)]
     pub(crate) proba: bool,
     /// Write the logits to this `.npy` file, with `--proba` the probabilities
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Replace a file that is there
+    /// Replace the output if it exists
     #[arg(long, requires = "output")]
     pub(crate) overwrite: bool,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Whether the first line of a CSV file names the columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Header {
+    /// By its cells: texts, or numbers of columns such as 0,1,2,3
+    Auto,
+    /// It does
+    Yes,
+    /// It is a sample
+    No,
 }
 
 #[derive(Debug, Args)]
@@ -89,10 +103,13 @@ pub(crate) struct Evaluate {
     /// [default: the last]
     #[arg(long, value_name = "NAME|INDEX")]
     pub(crate) label: Vec<String>,
-    /// Samples that are computed at a time; a graph is computed as a whole
+    /// Whether the first line of a CSV file names the columns
+    #[arg(long, value_enum, default_value_t = Header::Auto)]
+    pub(crate) header: Header,
+    /// The number of samples in a batch; a graph is always one batch
     #[arg(long, value_name = "N", default_value = "256", value_parser = at_least_one)]
     pub(crate) batch_size: usize,
-    /// How the scores of classes become one
+    /// How the scores of the classes are averaged
     #[arg(long, value_enum, default_value_t = Average::Macro)]
     pub(crate) average: Average,
     /// Print one JSON object
@@ -100,14 +117,14 @@ pub(crate) struct Evaluate {
     pub(crate) json: bool,
 }
 
-/// How the scores of classes become one.
+/// How the scores of the classes are averaged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Average {
-    /// Every class counts alike
+    /// Every class has the same weight
     Macro,
-    /// Every sample counts alike
+    /// Every sample has the same weight
     Micro,
-    /// A class counts as often as it is true
+    /// Every class is weighted by its number of samples
     Weighted,
 }
 
@@ -115,33 +132,33 @@ pub(crate) enum Average {
 pub(crate) struct Generate {
     #[command(flatten)]
     pub(crate) model: Model,
-    /// The text to go on from
+    /// The text to continue
     pub(crate) prompt: String,
     /// The tokenizer [default: `tokenizer.json` beside the model]
     #[arg(long, value_name = "FILE")]
     pub(crate) tokenizer: Option<PathBuf>,
-    /// What logits are divided by; 0 takes the likeliest token always
+    /// The divisor of the logits; with 0, the most likely token is always taken
     #[arg(long, value_name = "X", default_value_t = 1.0)]
     pub(crate) temperature: f64,
-    /// Draw from the N likeliest tokens only
+    /// Sample only from the N most likely tokens
     #[arg(long, value_name = "N")]
     pub(crate) top_k: Option<usize>,
-    /// Draw from the likeliest tokens only that have this probability together
+    /// Sample only from the most likely tokens whose probabilities add up to P
     #[arg(long, value_name = "P")]
     pub(crate) top_p: Option<f64>,
-    /// Make tokens that have occurred less likely, the more the further it is above 1
+    /// A penalty above 1 makes tokens that have occurred less likely
     #[arg(long, value_name = "X", default_value_t = 1.0)]
     pub(crate) repetition_penalty: f64,
-    /// The most tokens to add
+    /// The largest number of tokens to add
     #[arg(long, value_name = "N", default_value_t = 64)]
     pub(crate) max_tokens: usize,
-    /// Draw the same tokens each time [default: others each time]
+    /// The seed of the random numbers [default: a new one each time]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// Stop when this text stands in what was added; may be repeated
+    /// Stop when the added text contains this text; may be repeated
     #[arg(long, value_name = "TEXT")]
     pub(crate) stop: Vec<String>,
-    /// Print one JSON object when all is done
+    /// Print one JSON object at the end
     #[arg(long)]
     pub(crate) json: bool,
 }

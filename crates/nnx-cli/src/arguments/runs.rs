@@ -1,4 +1,4 @@
-//! What can be typed behind `nnx runs`.
+//! The arguments of `nnx runs`.
 
 use std::path::PathBuf;
 
@@ -23,7 +23,7 @@ Examples:
   nnx runs plot 499c -o chart.html
   nnx runs plot 499c 8821 -o chart.svg --log
 
-Exit status: 0, or 2 when a run could not be read or the chart not be written.";
+Exit status: 0, or 2 when a run could not be read or the chart could not be written.";
 
 const COMPARE_EXAMPLES: &str = "\
 Examples:
@@ -36,8 +36,8 @@ Examples:
   nnx runs verify 499c
   nnx runs verify 499c && python resume.py
 
-Exit status: 0 when all is well, 1 when something is wrong, 2 when it could not be judged; the \
-highest counts.";
+Exit status: 0 when the run is sound, 1 when something is wrong, 2 when something could not be \
+judged and nothing is wrong.";
 
 const BEST_EXAMPLES: &str = "\
 Examples:
@@ -55,8 +55,8 @@ pub(crate) struct Runs {
 pub(crate) enum RunsCommand {
     /// List the runs
     ///
-    /// Tells of each its net, its epochs, the metric of its checkpoint `best`, and when it was last
-    /// written to; a star marks the best run.
+    /// Shows the net of each run, its epochs, the metric of its checkpoint `best`, and when it was last
+    /// written. A star marks the best run.
     #[command(after_help = LIST_EXAMPLES)]
     List(Whole),
     /// Show a run
@@ -67,13 +67,13 @@ pub(crate) enum RunsCommand {
     Show(One),
     /// Draw the loss and the error of runs over their epochs
     ///
-    /// The target's extension says what is drawn: `.svg`, `.png`, or `.html`, a page that stands alone.
-    /// Values that are missing or no numbers are gaps in the lines, and noted.
+    /// The extension of FILE selects the form: `.svg`, `.png`, or `.html`, a page that needs no other
+    /// file. Values that are missing or not finite are gaps in the lines, with a note.
     #[command(after_help = PLOT_EXAMPLES)]
     Plot(Plot),
     /// Compare two runs
     ///
-    /// Shows where their configurations differ, and their metrics side by side.
+    /// Shows the differences between their configurations, and their metrics side by side.
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(Compare),
     /// Check the files of a run
@@ -84,7 +84,7 @@ pub(crate) enum RunsCommand {
     Verify(One),
     /// Print the id of the best run
     ///
-    /// It is the run that the pointer `runs/best` names, which each save of a run keeps up to date.
+    /// It is the run that the pointer `runs/best` names. Each save of a run updates the pointer.
     #[command(after_help = BEST_EXAMPLES)]
     Best(Whole),
 }
@@ -93,21 +93,21 @@ pub(crate) enum RunsCommand {
 #[derive(Debug, Args)]
 pub(crate) struct Whole {
     #[command(flatten)]
-    pub(crate) place: Place,
+    pub(crate) runs_dir: RunsDir,
 }
 
 /// One run.
 #[derive(Debug, Args)]
 pub(crate) struct One {
-    /// The run's id, or a beginning of it that no other run has
+    /// The id of the run, or a beginning of it that no other run has
     pub(crate) id: String,
     #[command(flatten)]
-    pub(crate) place: Place,
+    pub(crate) runs_dir: RunsDir,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Plot {
-    /// The runs' ids, or beginnings of them that no other run has
+    /// The ids of the runs, or beginnings of them that no other run has
     #[arg(required = true, value_name = "ID")]
     pub(crate) ids: Vec<String>,
     /// The file to write: `.svg`, `.png` or `.html`
@@ -116,27 +116,27 @@ pub(crate) struct Plot {
     /// Draw the values on a logarithmic scale
     #[arg(long)]
     pub(crate) log: bool,
-    /// Replace a file that is there
+    /// Replace the file if it exists
     #[arg(long)]
     pub(crate) overwrite: bool,
     #[command(flatten)]
-    pub(crate) place: Place,
+    pub(crate) runs_dir: RunsDir,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Compare {
-    /// A run's id, or a beginning of it that no other run has
+    /// The id of a run, or a beginning of it that no other run has
     pub(crate) a: String,
-    /// The other one
+    /// The other run
     pub(crate) b: String,
     #[command(flatten)]
-    pub(crate) place: Place,
+    pub(crate) runs_dir: RunsDir,
 }
 
-/// Where the runs are, and how to tell of them.
+/// The folder of the runs, and the form of the output.
 #[derive(Debug, Args)]
-pub(crate) struct Place {
-    /// The folder that holds the folder `runs`
+pub(crate) struct RunsDir {
+    /// The folder that contains `runs`
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) root: PathBuf,
     /// Print one JSON object
@@ -145,13 +145,13 @@ pub(crate) struct Place {
 }
 
 impl RunsCommand {
-    /// Where the runs are, and how to tell of them.
-    pub(crate) fn place(&self) -> &Place {
+    /// The folder of the runs, and the form of the output.
+    pub(crate) fn runs_dir(&self) -> &RunsDir {
         match self {
-            Self::List(arguments) | Self::Best(arguments) => &arguments.place,
-            Self::Show(arguments) | Self::Verify(arguments) => &arguments.place,
-            Self::Plot(arguments) => &arguments.place,
-            Self::Compare(arguments) => &arguments.place,
+            Self::List(arguments) | Self::Best(arguments) => &arguments.runs_dir,
+            Self::Show(arguments) | Self::Verify(arguments) => &arguments.runs_dir,
+            Self::Plot(arguments) => &arguments.runs_dir,
+            Self::Compare(arguments) => &arguments.runs_dir,
         }
     }
 }

@@ -6,7 +6,9 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use indexmap::IndexMap;
-use nnx::checkpoint::{ConvertOptions, Format, SNIFF_BYTES, TargetFormat, shards_of, sniff};
+use nnx::checkpoint::{
+    ConvertOptions, Format, SNIFF_BYTES, TargetFormat, WeightsName, WeightsPart, shards_of, sniff,
+};
 use serde::Serialize;
 
 use super::interrupt::{Interrupt, STATUS};
@@ -15,7 +17,7 @@ use super::report;
 use crate::arguments::Convert;
 use crate::failure::Failure;
 use crate::json;
-use crate::outcome::{FAILED, FINE, Outcome};
+use crate::outcome::{EXIT_ERROR, EXIT_OK, Outcome};
 use crate::path::PathText;
 use crate::size;
 
@@ -119,8 +121,8 @@ pub(super) fn run(
     }
     let status = match (&summary.error, summary.failed.is_empty()) {
         (Some(_), _) => STATUS,
-        (None, false) => FAILED,
-        (None, true) => FINE,
+        (None, false) => EXIT_ERROR,
+        (None, true) => EXIT_OK,
     };
     let output = if arguments.json {
         json::object(&summary)
@@ -166,18 +168,10 @@ fn jobs(
     failed: &mut Vec<Failed>,
 ) -> Vec<Job> {
     let format = options.to.unwrap_or(TargetFormat::SafeTensors);
-    let extension = match format {
-        TargetFormat::Torch => "pt",
-        _ => "safetensors",
-    };
     let mut by_target: IndexMap<PathBuf, Vec<PathBuf>> = IndexMap::new();
     for source in sources {
         let relative = source.strip_prefix(folder).unwrap_or(&source);
-        let name = relative.to_string_lossy();
-        let target = match name.strip_suffix(INDEX) {
-            Some(name) => out.join(name).with_extension(extension),
-            None => out.join(relative).with_extension(extension),
-        };
+        let target = out.join(target_name(relative, format));
         by_target.entry(target).or_default().push(source);
     }
     let mut jobs = Vec::new();
@@ -199,6 +193,37 @@ fn jobs(
         }
     }
     jobs
+}
+
+/// What a source becomes, below the folder of the targets. A standard name becomes the standard name
+/// of the other format, by which loaders look for it; another name gets another extension. The files
+/// that an index names become one file.
+fn target_name(source: &Path, format: TargetFormat) -> PathBuf {
+    let extension = match format {
+        TargetFormat::Torch => "pt",
+        _ => "safetensors",
+    };
+    let name = source.file_name().unwrap_or_default();
+    match name.to_str().and_then(WeightsName::parse) {
+        Some(name) => {
+            let name = match name.part() {
+                WeightsPart::Index => name.whole(),
+                _ => name,
+            };
+            source.with_file_name(name.with_format(format).to_string())
+        }
+        None => match source.to_string_lossy().strip_suffix(INDEX) {
+            Some(name) => Path::new(name).with_extension(extension),
+            None => source.with_extension(extension),
+        },
+    }
+}
+
+/// Whether a file has the name of an index.
+fn is_index(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.ends_with(INDEX)
+        || WeightsName::parse(&name).is_some_and(|name| *name.part() == WeightsPart::Index)
 }
 
 /// Whether a path lies in a folder, as far as they exist.
@@ -235,7 +260,7 @@ impl Found {
                 self.skipped.push(path);
             } else {
                 // What is wrong with an index is told when it is converted.
-                if path.to_string_lossy().ends_with(INDEX) {
+                if is_index(&path) {
                     shards.extend(shards_of(&path).unwrap_or_default());
                 }
                 files.push(path);
@@ -243,8 +268,7 @@ impl Found {
         }
         files.retain(|path| !shards.contains(path));
         for path in files {
-            let is_index = path.to_string_lossy().ends_with(INDEX);
-            if is_index || is_meant(&path) {
+            if is_index(&path) || is_meant(&path) {
                 self.sources.push(path);
                 continue;
             }

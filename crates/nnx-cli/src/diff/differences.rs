@@ -121,6 +121,6 @@ fn dtypes<S: Serializer>(dtypes: &[Dtype; 2], serializer: S) -> Result<S::Ok, S:
 fn number<S: Serializer>(number: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
     match number {
         None => serializer.serialize_none(),
-        Some(number) => crate::python::float(*number, serializer),
+        Some(number) => crate::json::float(*number, serializer),
     }
 }

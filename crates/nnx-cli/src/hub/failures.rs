@@ -8,6 +8,9 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let kind = error.kind().name();
         match error.into_kind() {
+            ignored @ ErrorKind::WeightsIgnored { .. } => {
+                Self::new(kind, format!("{ignored} (`--allow-ignored`)"))
+            }
             // It knows its place.
             ErrorKind::Weights(error) => Self::from(error),
             #[cfg(feature = "net")]

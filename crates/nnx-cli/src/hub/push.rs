@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use nnx::hub::{PushOptions, RepoId, Upload};
+use nnx::hub::{RepoId, Upload, UploadOptions};
 use serde::Serialize;
 
 use super::transfer;
@@ -23,13 +23,15 @@ struct Report<'a> {
     uploaded: &'a [String],
     deleted: &'a [String],
     left_out: &'a [String],
+    ignored: &'a [String],
 }
 
 pub(super) fn run(arguments: &Push) -> Result<Outcome, Failure> {
     let repo = RepoId::parse(&arguments.repo)?;
-    let mut options = PushOptions::default()
+    let mut options = UploadOptions::default()
         .create_pr(arguments.create_pr)
         .replace_weights(true)
+        .allow_ignored(arguments.allow_ignored)
         .ignore_patterns(&arguments.exclude)
         .delete_patterns(&arguments.delete);
     if arguments.private {
@@ -56,17 +58,18 @@ pub(super) fn run(arguments: &Push) -> Result<Outcome, Failure> {
 
 /// Publishes a checkpoint of NNx as `save_pretrained` writes it.
 #[cfg(feature = "net")]
-fn model(path: &Path, repo: &str, options: PushOptions) -> Result<Upload, Failure> {
-    use nnx::hub::ModelHubMixin;
+fn model(path: &Path, repo: &str, options: UploadOptions) -> Result<Upload, Failure> {
+    use nnx::hub::{ModelHubMixin, PushOptions};
 
     let checkpoint = nnx::NNCheckpoint::from_file(path)?;
     let model = nnx::NNModel::from_checkpoint(&checkpoint)
         .map_err(|error| Failure::from(error).in_path(path))?;
-    Ok(model.push_to_hub_with(repo, &options.hub(transfer::hub()?))?)
+    let options = PushOptions::default().upload(options).hub(transfer::hub()?);
+    Ok(model.push_to_hub_with(repo, &options)?)
 }
 
 #[cfg(not(feature = "net"))]
-fn model(_: &Path, _: &str, _: PushOptions) -> Result<Upload, Failure> {
+fn model(_: &Path, _: &str, _: UploadOptions) -> Result<Upload, Failure> {
     Err(Failure::new(
         "unsupported",
         "publishing a checkpoint needs networks: install the command with the feature `net`, or \
@@ -84,6 +87,7 @@ fn report(done: &Upload) -> Report<'_> {
         uploaded: &done.uploaded,
         deleted: &done.deleted,
         left_out: &done.left_out,
+        ignored: &done.ignored,
     }
 }
 
@@ -96,9 +100,21 @@ fn text(done: &Upload) -> String {
             size::count(count, "name")
         ),
     };
+    let ignored = match done.ignored.as_slice() {
+        [] => String::new(),
+        names => format!(
+            "not uploaded, because `.gitignore` ignores {}: `{}`\n",
+            size::count(names.len(), "file"),
+            escaped(&names.join("`, `"))
+        ),
+    };
     if !done.changed {
+        let nothing = match done.ignored.is_empty() {
+            true => "nothing changed",
+            false => "nothing changed except ignored files",
+        };
         return format!(
-            "{}: nothing changed, no commit was made\n{left_out}",
+            "{}: {nothing}, no commit was made\n{left_out}{ignored}",
             escaped(&done.repo)
         );
     }
@@ -107,7 +123,7 @@ fn text(done: &Upload) -> String {
         count => format!(", deleted {count}"),
     };
     format!(
-        "{}: uploaded {}{deleted}\n{left_out}{url}\n",
+        "{}: uploaded {}{deleted}\n{left_out}{ignored}{url}\n",
         escaped(&done.repo),
         size::count(done.uploaded.len(), "file"),
     )

@@ -16,7 +16,7 @@ const SCHEME: &str = "hf://";
 pub(crate) fn local(path: &Path) -> Result<Cow<'_, Path>, Failure> {
     match path.to_str().and_then(|path| path.strip_prefix(SCHEME)) {
         None => Ok(Cow::Borrowed(path)),
-        Some(place) => remote::download(place).map(Cow::Owned),
+        Some(path) => remote::download(path).map(Cow::Owned),
     }
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn is_remote(path: &Path) -> bool {
 /// As for [`local`].
 pub(crate) fn local_header(path: &Path) -> Result<Option<tempfile::NamedTempFile>, Failure> {
     match path.to_str().and_then(|path| path.strip_prefix(SCHEME)) {
-        Some(place) if place.ends_with(".safetensors") => remote::header(place),
+        Some(path) if path.ends_with(".safetensors") => remote::header(path),
         _ => Ok(None),
     }
 }
@@ -43,7 +43,7 @@ mod remote {
     use std::path::PathBuf;
 
     use nnx::checkpoint::CheckpointReader;
-    use nnx::hub::{Hub, RemoteFile, RepoId, Settings, SnapshotOptions};
+    use nnx::hub::{Error, ErrorKind, Hub, RemoteFile, RepoId, Settings, SnapshotOptions};
     use tempfile::NamedTempFile;
 
     use super::SCHEME;
@@ -55,34 +55,42 @@ mod remote {
 
     /// The parts of a path on the Hub.
     #[derive(Debug, PartialEq)]
-    pub(super) struct Place {
+    pub(super) struct RepoPath {
         pub(super) repo: RepoId,
         pub(super) revision: Option<String>,
         pub(super) file: Option<String>,
     }
 
-    pub(super) fn download(place: &str) -> Result<PathBuf, Failure> {
-        let place = Place::parse(place)?;
+    pub(super) fn download(text: &str) -> Result<PathBuf, Failure> {
+        let path = RepoPath::parse(text)?;
         let mut options = SnapshotOptions::default();
-        options.revision.clone_from(&place.revision);
+        options.revision.clone_from(&path.revision);
         let hub = transfer::hub()?;
-        Ok(match &place.file {
+        let found = match &path.file {
             // What an index names lies beside it.
-            Some(file) if file.ends_with(INDEX) => hub.snapshot(&place.repo, &options)?.join(file),
-            Some(file) => hub.download(&place.repo, file, &options)?,
-            None => hub.snapshot(&place.repo, &options)?,
-        })
+            Some(file) if file.ends_with(INDEX) => hub
+                .snapshot(&path.repo, &options)
+                .map(|folder| folder.join(file)),
+            Some(file) => hub.download(&path.repo, file, &options),
+            None => hub.snapshot(&path.repo, &options),
+        };
+        found.map_err(|error| path.told(&hub, text, error))
     }
 
     pub(super) fn header(text: &str) -> Result<Option<NamedTempFile>, Failure> {
-        let place = Place::parse(text)?;
+        let path = RepoPath::parse(text)?;
         // Without the network the cache is all there is.
         if Settings::from_env()?.offline {
             return Ok(None);
         }
-        let revision = place.revision.as_deref().unwrap_or("main");
-        let file = place.file.as_deref().unwrap_or_default();
-        let remote = Hub::from_env()?.open(&place.repo, revision, file)?;
+        let revision = path.revision.as_deref().unwrap_or("main");
+        let hub = Hub::from_env()?;
+        // The name of a repository may end like that of a file.
+        let Some(file) = &path.file else {
+            return Ok(None);
+        };
+        let remote = hub.open(&path.repo, revision, file);
+        let remote = remote.map_err(|error| path.told(&hub, text, error))?;
         // Parts have no hash, so one that cannot be right is asked for once more.
         stand_in(&remote)
             .or_else(|_| stand_in(&remote))
@@ -90,7 +98,7 @@ mod remote {
             .map_err(|failure| failure.with_path(&format!("{SCHEME}{text}")))
     }
 
-    /// A file of the header and a hole in the place of the rest, of which nothing is read.
+    /// A file of the header and a hole in place of the rest, of which nothing is read.
     fn stand_in(remote: &RemoteFile) -> Result<NamedTempFile, Failure> {
         let header = remote.safetensors_header()?;
         let write = || -> std::io::Result<NamedTempFile> {
@@ -104,7 +112,34 @@ mod remote {
         Ok(file)
     }
 
-    impl Place {
+    impl RepoPath {
+        /// An error of the Hub as the command tells it. Where there is no such repository, the path
+        /// may be meant otherwise: the oldest repositories have no owner, so that the first part of
+        /// `hf://gpt2/config.json` is the whole name of one.
+        fn told(&self, hub: &Hub, text: &str, error: Error) -> Failure {
+            let ErrorKind::RepositoryNotFound { .. } = error.kind() else {
+                return error.into();
+            };
+            match self.other_reading(hub, text) {
+                Some(what) => Failure::new(error.kind().name(), what),
+                None => error.into(),
+            }
+        }
+
+        /// What to say of a path whose first part alone is the name of a repository; `None` where the
+        /// Hub knows no such repository.
+        fn other_reading(&self, hub: &Hub, text: &str) -> Option<String> {
+            let owner = self.repo.owner()?;
+            let full = hub.repo_info(&RepoId::parse(owner).ok()?, "main").ok()?.id;
+            let (_, file) = text.split_once('/')?;
+            Some(format!(
+                "`{SCHEME}{text}` has two readings: the repository `{}`, which does not exist, and \
+                 `{file}` in the repository `{owner}`, whose full name is `{full}`; write \
+                 `{SCHEME}{full}/{file}` for that",
+                self.repo
+            ))
+        }
+
         pub(super) fn parse(text: &str) -> Result<Self, Failure> {
             let malformed = || {
                 Failure::usage(&format!(
@@ -151,10 +186,10 @@ mod remote {
         #[test]
         fn the_parts_of_a_path() {
             let check = |text: &str, repo: &str, revision: Option<&str>, file: Option<&str>| {
-                let place = Place::parse(text).expect(text);
-                assert_eq!(place.repo.as_str(), repo, "{text}");
-                assert_eq!(place.revision.as_deref(), revision, "{text}");
-                assert_eq!(place.file.as_deref(), file, "{text}");
+                let path = RepoPath::parse(text).expect(text);
+                assert_eq!(path.repo.as_str(), repo, "{text}");
+                assert_eq!(path.revision.as_deref(), revision, "{text}");
+                assert_eq!(path.file.as_deref(), file, "{text}");
             };
             check("a/b", "a/b", None, None);
             check("a/b/", "a/b", None, None);
@@ -165,7 +200,7 @@ mod remote {
             check("a/b@refs/pr/1", "a/b", Some("refs/pr/1"), None);
             check("a/b@feat%2Fx/c", "a/b", Some("feat/x"), Some("c"));
             for wrong in ["", "a", "a/", "/b", "a/b@/c", "a b/c"] {
-                assert!(Place::parse(wrong).is_err(), "{wrong}");
+                assert!(RepoPath::parse(wrong).is_err(), "{wrong}");
             }
         }
     }
@@ -180,11 +215,15 @@ mod remote {
     use super::SCHEME;
     use crate::failure::Failure;
 
-    pub(super) fn download(place: &str) -> Result<PathBuf, Failure> {
-        Err(super::super::needs_hub(&format!("`{SCHEME}{place}`")))
+    fn missing(path: &str) -> Failure {
+        Failure::missing_feature(&format!("`{SCHEME}{path}`"), "the Hub", "hub")
     }
 
-    pub(super) fn header(place: &str) -> Result<Option<NamedTempFile>, Failure> {
-        Err(super::super::needs_hub(&format!("`{SCHEME}{place}`")))
+    pub(super) fn download(path: &str) -> Result<PathBuf, Failure> {
+        Err(missing(path))
+    }
+
+    pub(super) fn header(path: &str) -> Result<Option<NamedTempFile>, Failure> {
+        Err(missing(path))
     }
 }

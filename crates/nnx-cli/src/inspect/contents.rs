@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use indexmap::IndexMap;
-use nnx::checkpoint::{Dtype, Format, GlobalUse, TensorEntry};
+use nnx::checkpoint::{CheckpointReader, Dtype, Format, GlobalUse, OtherEntry, TensorEntry};
 use serde::{Serialize, Serializer};
 
 use super::nn_checkpoint::NNCheckpointPart;
+use super::values::{self, TypedValue};
 use crate::opened::Opened;
 use crate::path::PathText;
 
@@ -48,6 +49,9 @@ pub(super) struct TensorLine {
 pub(super) struct Other {
     pub(super) path: String,
     pub(super) description: String,
+    /// None where the value is not plain, and beyond the most that is shown of one checkpoint.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) value: Option<TypedValue>,
 }
 
 /// A class or function that a pickle names.
@@ -65,6 +69,7 @@ impl Contents {
     /// the prefix.
     pub(super) fn of(opened: &Opened, path: &Path, prefix: &str) -> Self {
         let reader = opened.reader();
+        let mut budget = Budget::default();
         let others = reader.others().iter();
         Self {
             path: PathText::new(path),
@@ -80,12 +85,37 @@ impl Contents {
                 .map(|other| Other {
                     path: opened.shown(other.path()).to_owned(),
                     description: other.description().to_owned(),
+                    value: budget.value(reader, other),
                 })
                 .collect(),
             globals: reader.globals().iter().map(Global::of).collect(),
             notes: reader.notes().to_vec(),
             nn_checkpoint: None,
         }
+    }
+}
+
+/// What may still be shown of the values of one checkpoint: many names may share one long value.
+struct Budget {
+    values: usize,
+    bytes: usize,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self {
+            values: 100_000,
+            bytes: 16 << 20,
+        }
+    }
+}
+
+impl Budget {
+    fn value(&mut self, reader: &CheckpointReader, other: &OtherEntry) -> Option<TypedValue> {
+        self.values = self.values.checked_sub(1)?;
+        let value = reader.value(other)?;
+        self.bytes = self.bytes.checked_sub(values::bytes(&value))?;
+        Some(TypedValue(value))
     }
 }
 

@@ -3,7 +3,7 @@
 use nnx::params::Value;
 
 use super::nn_checkpoint::Configuration;
-use crate::flat;
+use crate::flatten;
 use crate::table::{Side, Table};
 
 /// Every value with the path of keys that leads to it.
@@ -35,7 +35,7 @@ pub(super) fn table(configuration: &Configuration) -> Table {
 }
 
 fn add(table: &mut Table, path: &str, value: &Value) {
-    for (path, text) in flat::fields(path, value) {
+    for (path, text) in flatten::fields(path, value) {
         table.push([path, text]);
     }
 }

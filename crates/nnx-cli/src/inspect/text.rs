@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::contents::Contents;
 use super::fields;
 use super::nn_checkpoint::NNCheckpointPart;
-use super::tensors;
+use super::{tensors, values};
 use crate::escape::escaped;
 use crate::opened::shown_name;
 use crate::size;
@@ -104,7 +104,14 @@ fn others(contents: &Contents, page: &Page) -> String {
         }
         table.push([
             shown_name(&other.path).to_owned(),
-            other.description.clone(),
+            match other
+                .value
+                .as_ref()
+                .and_then(|value| values::shown(&value.0))
+            {
+                Some(value) => format!("{}: {}", other.description, beginning(&value)),
+                None => other.description.clone(),
+            },
         ]);
     }
     table.render(page)

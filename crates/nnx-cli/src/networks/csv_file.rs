@@ -4,30 +4,38 @@ use nnx::net::candle_core::{Device, Tensor};
 
 use super::array::computing;
 use super::failures::malformed;
+use crate::arguments::networks::Header;
 use crate::failure::Failure;
 
-/// A CSV file, its cells as text. Its first line names the columns unless it has a number.
+/// A CSV file, its cells as text.
 #[derive(Debug)]
 pub(super) struct CsvFile {
     names: Option<Vec<String>>,
     rows: Vec<csv::StringRecord>,
     width: usize,
+    /// What was decided about the first line where its cells do not settle it.
+    note: Option<String>,
 }
 
 impl CsvFile {
+    /// Reads a table. With [`Header::Auto`] the first line names the columns if it has no number,
+    /// or the numbers that pandas gives to columns without names.
+    ///
     /// # Errors
     /// When the bytes are no UTF-8, a line has another number of cells than the first one, or there
     /// is no line of numbers.
-    pub(super) fn read(bytes: &[u8]) -> Result<Self, Failure> {
+    pub(super) fn read(bytes: &[u8], header: Header) -> Result<Self, Failure> {
         let mut reader = csv::ReaderBuilder::new()
             .has_headers(false)
             .trim(csv::Trim::All)
             .from_reader(bytes);
         let rows: Result<Vec<_>, _> = reader.records().collect();
         let mut rows = rows.map_err(|error| malformed(refused(&error)))?;
-        let is_header = rows
-            .first()
-            .is_some_and(|row| row.iter().all(|cell| cell.parse::<f64>().is_err()));
+        let (is_header, note) = match header {
+            Header::Yes => (!rows.is_empty(), None),
+            Header::No => (false, None),
+            Header::Auto => detect_header(&rows),
+        };
         let names = is_header.then(|| rows.remove(0).iter().map(ToOwned::to_owned).collect());
         let Some(first) = rows.first() else {
             return Err(malformed(
@@ -38,7 +46,13 @@ impl CsvFile {
             width: first.len(),
             names,
             rows,
+            note,
         })
+    }
+
+    /// What a reader should know about how the first line was taken, if it could be taken otherwise.
+    pub(super) fn note(&self) -> Option<&str> {
+        self.note.as_deref()
     }
 
     /// The numbers of all columns.
@@ -113,8 +127,12 @@ impl CsvFile {
                 let cell = row.get(at).unwrap_or_default();
                 read(cell).ok_or_else(|| {
                     let line = row.position().map_or(0, csv::Position::line);
+                    let hint = match (line, &self.names) {
+                        (1, None) => "; if the line names the columns, say so with `--header yes`",
+                        _ => "",
+                    };
                     malformed(format!(
-                        "expected {expected}, found `{cell}` in line {line}, column `{}`",
+                        "expected {expected}, found `{cell}` in line {line}, column `{}`{hint}",
                         self.name(at)
                     ))
                 })
@@ -126,6 +144,49 @@ impl CsvFile {
         let name = self.names.as_ref().and_then(|names| names.get(column));
         name.cloned().unwrap_or_else(|| column.to_string())
     }
+}
+
+/// Whether the first line is a header, with a note where its cells could be a sample too.
+fn detect_header(rows: &[csv::StringRecord]) -> (bool, Option<String>) {
+    let Some((first, samples)) = rows.split_first() else {
+        return (false, None);
+    };
+    if first.iter().all(|cell| cell.parse::<f64>().is_err()) {
+        return (true, None);
+    }
+    let shown = || first.iter().collect::<Vec<_>>().join(",");
+    if is_numbering(first) && samples.iter().any(|sample| !is_numbering(sample)) {
+        let note = format!(
+            "the first line, `{}`, is taken for the names of the columns; with `--header no` it is \
+             a sample",
+            shown()
+        );
+        return (true, Some(note));
+    }
+    let is_whole = |row: &csv::StringRecord| row.iter().all(|cell| cell.parse::<u64>().is_ok());
+    if is_whole(first) && !samples.is_empty() && !samples.iter().any(is_whole) {
+        let note = format!(
+            "the first line, `{}`, has whole numbers alone, unlike the others, and is taken for a \
+             sample; with `--header yes` it names the columns",
+            shown()
+        );
+        return (false, Some(note));
+    }
+    (false, None)
+}
+
+/// Whether the cells are what numbers columns: small whole numbers that grow. pandas writes `0`, `1`
+/// and so on for columns without names, and leaves out the numbers of columns that were dropped.
+fn is_numbering(row: &csv::StringRecord) -> bool {
+    let mut previous = None;
+    row.iter().all(|cell| {
+        let number = cell.parse::<usize>().ok();
+        // `007` and `+1` are no numbers of columns.
+        let number = number.filter(|number| number.to_string() == cell);
+        let is_next = number.is_some_and(|number| number < 2 * row.len()) && number > previous;
+        previous = number;
+        is_next
+    })
 }
 
 /// A whole number, also one that is written as a float.
@@ -156,5 +217,40 @@ fn refused(error: &csv::Error) -> String {
             format!("expected UTF-8, found other bytes in line {line}")
         }
         _ => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether the first line of a table is taken for a header, and whether there is a note.
+    fn judged(text: &str) -> (bool, bool) {
+        let file = CsvFile::read(text.as_bytes(), Header::Auto).unwrap();
+        (file.names.is_some(), file.note().is_some())
+    }
+
+    #[test]
+    fn numbers_of_columns_are_a_header() {
+        // pandas: `DataFrame(values).to_csv(index=False)`, also with columns left out.
+        assert_eq!(judged("0,1,2,3\n1.0,1.5,-1.5,0.5\n"), (true, true));
+        assert_eq!(judged("0,2,5\n1.0,1.5,-1.5\n"), (true, true));
+        assert_eq!(judged("1,2,3\n1,1,1\n"), (true, true));
+        assert_eq!(judged("0\n1.5\n"), (true, true));
+        assert_eq!(judged("a,b\n1,2\n"), (true, false));
+    }
+
+    #[test]
+    fn other_numbers_are_a_sample() {
+        // The numbers may be a sample as well.
+        assert_eq!(judged("5,17,230\n1.5,2.5,3.5\n"), (false, true));
+        assert_eq!(judged("1,0\n1.5,2.5\n"), (false, true));
+        assert_eq!(judged("0,0\n1.5,2.5\n"), (false, true));
+        // Every line is of that kind: tokens, for one.
+        assert_eq!(judged("0,1,2\n1,2,3\n0,2,3\n"), (false, false));
+        assert_eq!(judged("5,17,230\n4,2,9\n"), (false, false));
+        assert_eq!(judged("0.0,1.0\n1.5,2.5\n"), (false, false));
+        // There is nothing but that line.
+        assert_eq!(judged("0,1,2,3\n"), (false, false));
     }
 }

@@ -14,6 +14,7 @@ use super::array::{computing, integers, numbers, tensor};
 use super::csv_file::CsvFile;
 use super::failures::{malformed, unsupported};
 use super::npy;
+use crate::arguments::networks::Header;
 use crate::failure::Failure;
 
 /// The names of a graph's edges, of a mask of patches, and of the targets.
@@ -34,15 +35,20 @@ pub(super) enum Data {
 
 impl Data {
     /// Reads a file by what its bytes say: a NumPy array, an archive of them, a safetensors file, or
-    /// else a CSV text.
+    /// else a CSV text, whose first line is taken as `header` says.
     ///
     /// # Errors
-    /// When it cannot be read, or is none of them; the file is named.
-    pub(super) fn read(path: &Path) -> Result<Self, Failure> {
-        Self::open(path).map_err(|failure| failure.in_path(path))
+    /// When it cannot be read, or is none of them, or `header` says something of a file that is no
+    /// CSV text; the file is named.
+    pub(super) fn read(path: &Path, header: Header) -> Result<Self, Failure> {
+        let data = Self::open(path, header).map_err(|failure| failure.in_path(path))?;
+        if header != Header::Auto && !matches!(data, Self::Csv(_)) {
+            return Err(Failure::usage("`--header` goes with a CSV file").in_path(path));
+        }
+        Ok(data)
     }
 
-    fn open(path: &Path) -> Result<Self, Failure> {
+    fn open(path: &Path, header: Header) -> Result<Self, Failure> {
         let source = Source::open(path)?;
         let (bytes, limits) = (source.bytes(), Limits::default());
         if bytes.starts_with(npy::MAGIC) {
@@ -74,7 +80,15 @@ impl Data {
             }
             Some(other) => Err(unknown(&other.to_string())),
             None if bytes.contains(&0) => Err(unknown("other bytes")),
-            None => Ok(Self::Csv(CsvFile::read(bytes)?)),
+            None => Ok(Self::Csv(CsvFile::read(bytes, header)?)),
+        }
+    }
+
+    /// What a reader should know about how the file was read.
+    pub(super) fn notes(&self) -> Vec<String> {
+        match self {
+            Self::Csv(file) => file.note().map(ToOwned::to_owned).into_iter().collect(),
+            _ => Vec::new(),
         }
     }
 

@@ -6,16 +6,11 @@ use crate::failure::Failure;
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        let what = error.to_string();
-        let kind = match error.into_kind() {
-            ErrorKind::Checkpoint(error) => return error.into(),
-            ErrorKind::Input { .. } => "wrong_input",
-            ErrorKind::Target { .. } => "wrong_target",
-            ErrorKind::StateDict(_) => "wrong_weights",
-            ErrorKind::Configuration { .. } | ErrorKind::Params(_) => "invalid_configuration",
-            _ => "unsupported",
-        };
-        Self::new(kind, what)
+        let (kind, what) = (error.kind().name(), error.to_string());
+        match error.into_kind() {
+            ErrorKind::Checkpoint(error) => error.into(),
+            _ => Self::new(kind, what),
+        }
     }
 }
 

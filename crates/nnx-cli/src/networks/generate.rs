@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 use std::ops::ControlFlow;
 
 use nnx::GenerativeNNModel;
-use nnx::net::{Generation, Tokenizer};
+use nnx::net::{GenerateOptions, Tokenizer};
 use serde::Serialize;
 
 use super::model;
@@ -12,7 +12,7 @@ use crate::arguments::networks::Generate;
 use crate::escape::escaped;
 use crate::failure::Failure;
 use crate::json;
-use crate::outcome::{FAILED, Outcome};
+use crate::outcome::{EXIT_ERROR, Outcome};
 
 #[derive(Debug, Serialize)]
 struct Object<'a> {
@@ -30,11 +30,10 @@ pub(super) fn run(arguments: &Generate) -> Result<Outcome, Failure> {
     }
     let tokenizer = Tokenizer::from_file(path)?;
     let model = GenerativeNNModel::new(loaded.model, tokenizer)?;
-    let generation = generation(arguments);
+    let options = options(arguments);
     let mut tokens = Vec::new();
     if arguments.json {
-        let text =
-            model.generate_with(&arguments.prompt, &generation, |token| tokens.push(token))?;
+        let text = model.generate_with(&arguments.prompt, &options, |token| tokens.push(token))?;
         return Ok(Outcome::success(json::object(&Object {
             prompt: &arguments.prompt,
             text,
@@ -42,35 +41,28 @@ pub(super) fn run(arguments: &Generate) -> Result<Outcome, Failure> {
         })));
     }
     let mut printed = Printed::default();
-    let text = model.generate_while(&arguments.prompt, &generation, |text| printed.show(text));
+    let text = model.generate_while(&arguments.prompt, &options, |text| printed.show(text));
     printed.finish(text.as_deref().unwrap_or(&printed.0));
     // The line ends also where an error follows.
     match text {
         Ok(_) => Ok(Outcome::success("\n".to_owned())),
         Err(error) if printed.0.is_empty() => Err(error.into()),
         Err(error) => {
-            let outcome = Outcome::new("\n".to_owned(), FAILED);
+            let outcome = Outcome::new("\n".to_owned(), EXIT_ERROR);
             Ok(outcome.with_error(&Failure::from(error).message()))
         }
     }
 }
 
-fn generation(arguments: &Generate) -> Generation {
-    let mut generation = Generation::new()
+fn options(arguments: &Generate) -> GenerateOptions {
+    GenerateOptions::new()
         .max_new_tokens(arguments.max_tokens)
         .temperature(arguments.temperature)
         .repetition_penalty(arguments.repetition_penalty)
-        .stop(arguments.stop.iter().cloned());
-    if let Some(count) = arguments.top_k {
-        generation = generation.top_k(count);
-    }
-    if let Some(probability) = arguments.top_p {
-        generation = generation.top_p(probability);
-    }
-    if let Some(seed) = arguments.seed {
-        generation = generation.seed(seed);
-    }
-    generation
+        .stop(arguments.stop.iter().cloned())
+        .top_k(arguments.top_k)
+        .top_p(arguments.top_p)
+        .seed(arguments.seed)
 }
 
 /// What has been printed of a text that grows.

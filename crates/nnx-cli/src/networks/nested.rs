@@ -83,7 +83,7 @@ impl Element for f32 {
         if self.is_finite() {
             serializer.serialize_f32(*self)
         } else {
-            crate::python::float(f64::from(*self), serializer)
+            crate::json::float(f64::from(*self), serializer)
         }
     }
 }

@@ -1,6 +1,5 @@
 //! `nnx predict`: what a model says about inputs.
 
-use std::fs;
 use std::path::Path;
 
 use nnx::NNModel;
@@ -32,6 +31,8 @@ struct Object {
     classes: Nested,
     #[serde(skip_serializing_if = "Option::is_none")]
     probabilities: Option<Nested>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    notes: Vec<String>,
 }
 
 pub(super) fn run(arguments: &Predict) -> Result<Outcome, Failure> {
@@ -40,8 +41,9 @@ pub(super) fn run(arguments: &Predict) -> Result<Outcome, Failure> {
     }
     let loaded = model::load(&arguments.model)?;
     let model = &loaded.model;
-    let inputs = Data::read(&arguments.input)?;
-    let inputs = inputs.inputs(model.net().kind());
+    let data = Data::read(&arguments.input, arguments.header)?;
+    let notes = data.notes();
+    let inputs = data.inputs(model.net().kind());
     let inputs = inputs.map_err(|failure| failure.in_path(&arguments.input))?;
     let predicted = model.predict(&inputs);
     let predicted = predicted.map_err(|error| Failure::from(error).in_path(&arguments.input))?;
@@ -61,6 +63,7 @@ pub(super) fn run(arguments: &Predict) -> Result<Outcome, Failure> {
             logits: Nested::of(&predicted.logits)?,
             classes: Nested::of(&predicted.classes)?,
             probabilities: probabilities.as_ref().map(Nested::of).transpose()?,
+            notes: notes.clone(),
         })
     } else if let Some(path) = &arguments.output {
         let what = if arguments.proba {
@@ -76,18 +79,14 @@ pub(super) fn run(arguments: &Predict) -> Result<Outcome, Failure> {
     } else {
         table(model, &predicted, probabilities.as_ref())?
     };
-    Ok(Outcome::success(text))
+    Ok(Outcome::success(text).with_notes(&notes))
 }
 
 fn check_target(path: &Path, overwrite: bool) -> Result<(), Failure> {
     if path.extension().is_none_or(|extension| extension != "npy") {
         return Err(Failure::usage("expected a file `.npy` behind `--output`").in_path(path));
     }
-    if !overwrite && fs::symlink_metadata(path).is_ok() {
-        let what = "the file is there already, and `--overwrite` was not given";
-        return Err(Failure::new("target_exists", what).in_path(path));
-    }
-    Ok(())
+    Failure::if_exists(path, overwrite)
 }
 
 /// By the model's task; without one, what its loss says.

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::array::computing;
 use super::data::Data;
 use super::model;
-use crate::arguments::networks::Summary;
+use crate::arguments::networks::{Header, Summary};
 use crate::failure::Failure;
 use crate::json;
 use crate::outcome::Outcome;
@@ -41,9 +41,12 @@ struct Layer {
 pub(super) fn run(arguments: &Summary) -> Result<Outcome, Failure> {
     let loaded = model::load(&arguments.model)?;
     let model = &loaded.model;
+    let mut notes = Vec::new();
     let inputs = match &arguments.input {
         Some(path) => {
-            let inputs = Data::read(path)?.inputs(model.net().kind());
+            let data = Data::read(path, Header::Auto)?;
+            notes = data.notes();
+            let inputs = data.inputs(model.net().kind());
             inputs.map_err(|failure| failure.in_path(path))?
         }
         None => zeros(model, &arguments.shape)?,
@@ -68,11 +71,12 @@ pub(super) fn run(arguments: &Summary) -> Result<Outcome, Failure> {
         parameters: summary.parameters,
         trainable: summary.trainable,
     };
-    Ok(Outcome::success(if arguments.json {
+    let text = if arguments.json {
         json::object(&object)
     } else {
         text(&object)
-    }))
+    };
+    Ok(Outcome::success(text).with_notes(&notes))
 }
 
 fn text(object: &Object) -> String {

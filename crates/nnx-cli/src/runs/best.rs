@@ -3,9 +3,9 @@
 use nnx::run::{NNRun, RunSummary};
 use serde::Serialize;
 
-use super::found;
 use super::monitor::BestPart;
-use crate::arguments::runs::Place;
+use super::resolve_run;
+use crate::arguments::runs::RunsDir;
 use crate::failure::Failure;
 use crate::json;
 use crate::outcome::Outcome;
@@ -18,9 +18,9 @@ struct Best {
     best: Option<BestPart>,
 }
 
-pub(super) fn run(place: &Place) -> Result<Outcome, Failure> {
-    let root = &place.root;
-    let ids = found::ids(root)?;
+pub(super) fn run(runs_dir: &RunsDir) -> Result<Outcome, Failure> {
+    let root = &runs_dir.root;
+    let ids = resolve_run::ids(root)?;
     let pointer = root.join("runs").join("best");
     let Some(id) = NNRun::best_id(root)? else {
         let what = match pointer.symlink_metadata().is_ok() {
@@ -39,10 +39,10 @@ pub(super) fn run(place: &Place) -> Result<Outcome, Failure> {
         let what = format!("the best run is said to be `{id}`, which is not there");
         return Err(Failure::new("no_best_run", what).in_path(&pointer));
     }
-    let summary = RunSummary::of(&NNRun::load(&id, root)?, &id, root)?;
-    let text = match place.json {
+    let summary = RunSummary::new(&NNRun::load(&id, root)?, &id, root)?;
+    let text = match runs_dir.json {
         true => json::object(&Best {
-            root: found::root_text(root),
+            root: resolve_run::root_text(root),
             id,
             net: summary.net,
             best: summary.best.as_ref().map(BestPart::of),

@@ -1,5 +1,6 @@
 //! `nnx runs compare`: two runs side by side.
 
+mod cells;
 mod epochs;
 mod monitors;
 mod tables;
@@ -11,15 +12,16 @@ use nnx::run::{EpochMetrics, NNRun};
 use serde::Serialize;
 
 use self::monitors::{Chosen, Monitored};
-use super::metrics::{EpochPart, JsonFloat, Metric, last};
-use super::{found, warnings};
+use super::metrics::{EpochPart, Metric, last};
+use super::{resolve_run, warnings};
 use crate::arguments::runs::Compare;
 use crate::escape::escaped;
 use crate::failure::Failure;
+use crate::json::JsonFloat;
 use crate::outcome::Outcome;
 use crate::table::Table;
 use crate::terminal::{BOLD, Page};
-use crate::{flat, json};
+use crate::{flatten, json};
 
 #[derive(Debug, Serialize)]
 struct Comparison {
@@ -62,9 +64,9 @@ struct Pair {
 }
 
 pub(super) fn run(arguments: &Compare) -> Result<Outcome, Failure> {
-    let root = &arguments.place.root;
+    let root = &arguments.runs_dir.root;
     let [a, b] = [&arguments.a, &arguments.b].map(|typed| {
-        let folder = found::folder(typed, root)?;
+        let folder = resolve_run::folder(typed, root)?;
         let run = NNRun::load(&folder, root)?;
         Ok::<_, Failure>((folder, run))
     });
@@ -76,7 +78,7 @@ pub(super) fn run(arguments: &Compare) -> Result<Outcome, Failure> {
     let monitors = monitors::of([&run_a, &run_b], &epochs);
     let pairs = pairs(&epochs);
     let warnings = [warnings::of(&run_a), warnings::of(&run_b)];
-    let text = if arguments.place.json {
+    let text = if arguments.runs_dir.json {
         json::object(&Comparison {
             a,
             b,
@@ -127,7 +129,7 @@ fn differences(a: &NNRun, b: &NNRun) -> Result<Vec<Field>, Failure> {
     let fields = |run: &NNRun| {
         let mut state = run.full_state()?;
         state.remove("id");
-        Ok::<_, Failure>(flat::fields("", &Value::Map(state)))
+        Ok::<_, Failure>(flatten::fields("", &Value::Map(state)))
     };
     let (a, b) = (fields(a)?, fields(b)?);
     let of_a: BTreeMap<&str, &str> = a.iter().map(|(path, text)| (&**path, &**text)).collect();

@@ -5,12 +5,12 @@ use serde::Serialize;
 
 use super::metrics::number;
 use super::monitor::{BestPart, best_text};
-use super::{found, time, warnings};
-use crate::arguments::runs::Place;
+use super::{resolve_run, time, warnings};
+use crate::arguments::runs::RunsDir;
 use crate::escape::escaped;
 use crate::failure::Failure;
 use crate::json;
-use crate::outcome::{FAILED, FINE, Outcome};
+use crate::outcome::{EXIT_ERROR, EXIT_OK, Outcome};
 use crate::table::{Side, Table};
 use crate::terminal::{Page, RED};
 use crate::{path, size};
@@ -46,9 +46,9 @@ struct Failed {
     error: Failure,
 }
 
-pub(super) fn run(place: &Place) -> Result<Outcome, Failure> {
-    let root = &place.root;
-    found::ids(root)?;
+pub(super) fn run(runs_dir: &RunsDir) -> Result<Outcome, Failure> {
+    let root = &runs_dir.root;
+    resolve_run::ids(root)?;
     let best = NNRun::best_id(root)?;
     let mut table = Table::new(&[
         ("  Run", Side::Left),
@@ -81,10 +81,10 @@ pub(super) fn run(place: &Place) -> Result<Outcome, Failure> {
         }
     }
     let status = match failed.is_empty() {
-        true => FINE,
-        false => FAILED,
+        true => EXIT_OK,
+        false => EXIT_ERROR,
     };
-    let text = if place.json {
+    let text = if runs_dir.json {
         json::object(&List {
             root,
             best,

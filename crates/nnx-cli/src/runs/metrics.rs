@@ -2,10 +2,10 @@
 
 pub(super) use nnx::chart::six_digits as number;
 use nnx::run::EpochMetrics;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
-use super::further::Further;
-use crate::python;
+use super::extra_metrics::ExtraMetrics;
+use crate::json::JsonFloat;
 
 /// The four metrics that are drawn and compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,35 +71,6 @@ pub(super) fn before_end(epoch: Option<i64>, epochs: &[EpochMetrics]) -> Option<
     epoch.filter(|_| epoch != end)
 }
 
-/// A float for JSON, or null.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct JsonFloat(pub(super) Option<f64>);
-
-impl Serialize for JsonFloat {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0 {
-            Some(value) => python::float(value, serializer),
-            None => serializer.serialize_none(),
-        }
-    }
-}
-
-/// A number that counts, for JSON: without a point where it is whole.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct JsonCount(pub(super) f64);
-
-impl Serialize for JsonCount {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        /// From here on floats skip integers.
-        const EXACT: f64 = 9_007_199_254_740_992.0;
-        if self.0.fract() == 0.0 && self.0.abs() < EXACT {
-            serializer.serialize_i64(self.0 as i64)
-        } else {
-            python::float(self.0, serializer)
-        }
-    }
-}
-
 /// An epoch for JSON.
 #[derive(Debug, Serialize)]
 pub(super) struct EpochPart {
@@ -113,7 +84,7 @@ pub(super) struct EpochPart {
     monitor: JsonFloat,
     /// Null where no monitor watched.
     improved: Option<bool>,
-    metrics: Further,
+    metrics: ExtraMetrics,
 }
 
 impl EpochPart {
@@ -127,7 +98,7 @@ impl EpochPart {
             val_error: JsonFloat(epoch.val_error),
             monitor: JsonFloat(epoch.monitor),
             improved: epoch.monitor.map(|_| epoch.improved),
-            metrics: Further::of(epoch),
+            metrics: ExtraMetrics::from_epoch(epoch),
         }
     }
 }

@@ -4,7 +4,8 @@ use nnx::params::{MonitorMode, MonitorSpec};
 use nnx::run::{BestMetric, NNRun};
 use serde::Serialize;
 
-use super::metrics::{JsonCount, JsonFloat, number};
+use super::metrics::number;
+use crate::json::{JsonCount, JsonFloat};
 
 /// The metric of a checkpoint for JSON.
 #[derive(Debug, Serialize)]

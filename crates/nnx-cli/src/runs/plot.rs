@@ -8,7 +8,7 @@ use nnx::checkpoint::{Error, save_atomic};
 use nnx::run::NNRun;
 use serde::Serialize;
 
-use super::{chart, found};
+use super::{chart, resolve_run};
 use crate::arguments::runs::Plot;
 use crate::escape::escaped;
 use crate::failure::Failure;
@@ -38,27 +38,23 @@ struct Plotted<'a> {
 }
 
 pub(super) fn run(arguments: &Plot) -> Result<Outcome, Failure> {
-    let (root, output) = (&arguments.place.root, arguments.output.as_path());
+    let (root, output) = (&arguments.runs_dir.root, arguments.output.as_path());
     let form = form(output)?;
     let mut seen = HashSet::new();
     let mut runs = Vec::new();
     for typed in &arguments.ids {
-        let folder = found::folder(typed, root)?;
+        let folder = resolve_run::folder(typed, root)?;
         if seen.insert(folder.clone()) {
             let run = NNRun::load(&folder, root)?;
             runs.push((folder, run));
         }
     }
-    if !arguments.overwrite && output.symlink_metadata().is_ok() {
-        let what =
-            "there is a file already; say `--overwrite` to replace it, or choose another name";
-        return Err(Failure::new("target_exists", what).in_path(output));
-    }
+    Failure::if_exists(output, arguments.overwrite)?;
     let chart = chart::chart(&runs, arguments.log);
     let bytes = bytes(&chart, form)?;
     save_atomic(output, |file| Ok(file.write_all(&bytes)?))
         .map_err(|error: Error| Failure::from(error).in_path(output))?;
-    let text = if arguments.place.json {
+    let text = if arguments.runs_dir.json {
         json::object(&Plotted {
             output,
             format: form,

@@ -7,10 +7,10 @@ use nnx::run::{CheckpointStore, EpochMetrics, NNRun, RunSummary};
 use serde::Serialize;
 
 use self::checkpoints::CheckpointPart;
-use super::further::{self, Further};
+use super::extra_metrics::{self, ExtraMetrics};
 use super::metrics::{EpochPart, Metric, shown};
 use super::monitor::{BestPart, MonitorPart, monitor_text};
-use super::{found, time, warnings};
+use super::{resolve_run, time, warnings};
 use crate::arguments::runs::One;
 use crate::escape::escaped;
 use crate::failure::Failure;
@@ -18,7 +18,7 @@ use crate::outcome::Outcome;
 use crate::python::JsonState;
 use crate::table::{Side, Table};
 use crate::terminal::{BOLD, Page};
-use crate::{flat, json, size};
+use crate::{flatten, json, size};
 
 #[derive(Debug, Serialize)]
 struct Shown {
@@ -48,11 +48,11 @@ struct Parent {
 }
 
 pub(super) fn run(arguments: &One) -> Result<Outcome, Failure> {
-    let root = &arguments.place.root;
-    let folder = found::folder(&arguments.id, root)?;
+    let root = &arguments.runs_dir.root;
+    let folder = resolve_run::folder(&arguments.id, root)?;
     let run = NNRun::load(&folder, root)?;
     // A checkpoint `best` that cannot be read is told of among the checkpoints.
-    let summary = RunSummary::of(&run, &folder, root).ok();
+    let summary = RunSummary::new(&run, &folder, root).ok();
     let net = run
         .model()
         .net()
@@ -83,7 +83,7 @@ pub(super) fn run(arguments: &One) -> Result<Outcome, Failure> {
         warnings: warnings::of(&run),
         folder,
     };
-    let text = match arguments.place.json {
+    let text = match arguments.runs_dir.json {
         true => json::object(&shown),
         false => text(&shown, (&run, &epochs), &Page::of_stdout()),
     };
@@ -132,7 +132,7 @@ fn text(shown: &Shown, (run, epochs): (&NNRun, &[EpochMetrics]), page: &Page) ->
 
 fn fields(value: &Value) -> Table {
     let mut table = Table::new(&[("Field", Side::Left), ("Value", Side::Left)]);
-    for (path, text) in flat::fields("", value) {
+    for (path, text) in flatten::fields("", value) {
         // An empty mapping has no field.
         if !path.is_empty() {
             table.push([path, text]);
@@ -143,10 +143,10 @@ fn fields(value: &Value) -> Table {
 
 /// The epochs, and what stands below them.
 fn epochs_table(run: &NNRun, epochs: &[EpochMetrics]) -> (Table, String) {
-    let further: Vec<Further> = epochs.iter().map(Further::of).collect();
-    let with_further: Vec<_> = epochs.iter().zip(&further).collect();
+    let extra: Vec<ExtraMetrics> = epochs.iter().map(ExtraMetrics::from_epoch).collect();
+    let with_extra: Vec<_> = epochs.iter().zip(&extra).collect();
     let key = run.monitor().map(MonitorSpec::key);
-    let (names, more) = further::columns(&[(key, &with_further)]);
+    let (names, more) = extra_metrics::columns(&[(key, &with_extra)]);
     let mut columns = vec![("Epoch", Side::Right), ("Learning rate", Side::Right)];
     columns.extend(Metric::ALL.map(|metric| (metric.title(), Side::Right)));
     let monitor = run.monitor().map(monitor_text);
@@ -154,14 +154,14 @@ fn epochs_table(run: &NNRun, epochs: &[EpochMetrics]) -> (Table, String) {
     columns.extend([(monitor, Side::Right), ("Improved", Side::Left)]);
     columns.extend(names.iter().map(|name| (*name, Side::Right)));
     let mut table = Table::new(&columns);
-    for (epoch, further) in with_further {
+    for (epoch, extra) in with_extra {
         let lr = Some(epoch.lr).filter(|lr| !lr.is_nan());
         let mut cells = vec![epoch.epoch.to_string(), shown(lr)];
         cells.extend(Metric::ALL.map(|metric| shown(metric.of(epoch))));
         let improved = if epoch.improved { "yes" } else { "" };
         cells.extend([shown(epoch.monitor), improved.to_owned()]);
-        cells.extend(names.iter().map(|name| shown(further.value(name))));
+        cells.extend(names.iter().map(|name| shown(extra.value(name))));
         table.push(cells);
     }
-    (table, further::note(more))
+    (table, extra_metrics::note(more))
 }

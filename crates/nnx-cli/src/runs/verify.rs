@@ -10,11 +10,11 @@ use nnx::run::{CheckpointStore, CheckpointTag, Error, ErrorKind, NNRun};
 use serde::Serialize;
 
 use self::checkpoint::Checked;
-use super::found;
+use super::resolve_run;
 use crate::arguments::runs::One;
 use crate::failure::Failure;
 use crate::json;
-use crate::outcome::{FAILED, FINE, FOUND, Outcome};
+use crate::outcome::{EXIT_ERROR, EXIT_FINDINGS, EXIT_OK, Outcome};
 use crate::terminal::Page;
 
 /// What was found of one part of a run; the highest counts: what is wrong is so, whatever else could
@@ -64,8 +64,8 @@ struct Part {
 }
 
 pub(super) fn run(arguments: &One) -> Result<Outcome, Failure> {
-    let root = &arguments.place.root;
-    let folder = found::folder(&arguments.id, root)?;
+    let root = &arguments.runs_dir.root;
+    let folder = resolve_run::folder(&arguments.id, root)?;
     let run = configuration(&folder, root);
     let store = CheckpointStore::new(&folder, root)?;
     let mut tags: BTreeSet<CheckpointTag> = store.tags()?.into_iter().collect();
@@ -84,14 +84,14 @@ pub(super) fn run(arguments: &One) -> Result<Outcome, Failure> {
         checkpoints,
         other_files: store.other_files()?,
     };
-    let text = match arguments.place.json {
+    let text = match arguments.runs_dir.json {
         true => json::object(&verification),
         false => text::of(&verification, &Page::of_stdout()),
     };
     let status = match verdict {
-        Verdict::Sound => FINE,
-        Verdict::Wrong => FOUND,
-        Verdict::Unjudged => FAILED,
+        Verdict::Sound => EXIT_OK,
+        Verdict::Wrong => EXIT_FINDINGS,
+        Verdict::Unjudged => EXIT_ERROR,
     };
     Ok(Outcome::new(text, status))
 }
@@ -143,13 +143,13 @@ fn metadata(folder: &str, root: &Path) -> Metadata {
 fn judged(error: Error) -> (Verdict, Failure) {
     use nnx::checkpoint::ErrorKind as Checkpoint;
     let verdict = match error.kind() {
-        ErrorKind::Unsupported { .. } | ErrorKind::Limit { .. } | ErrorKind::Io(_) => {
+        ErrorKind::Unsupported { .. } | ErrorKind::LimitExceeded { .. } | ErrorKind::Io(_) => {
             Verdict::Unjudged
         }
         ErrorKind::Checkpoint(error) => match error.kind() {
-            Checkpoint::Unsupported { .. } | Checkpoint::Limit { .. } | Checkpoint::Io(_) => {
-                Verdict::Unjudged
-            }
+            Checkpoint::Unsupported { .. }
+            | Checkpoint::LimitExceeded { .. }
+            | Checkpoint::Io(_) => Verdict::Unjudged,
             _ => Verdict::Wrong,
         },
         _ => Verdict::Wrong,

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use bytes::Bytes;
 use nnx::checkpoint::pickle::{self, Graph, Node, Part};
-use nnx::checkpoint::{ErrorKind, Standing};
+use nnx::checkpoint::{ErrorKind, Standing, soundly_called};
 
 use super::contents::{Place, Scanner};
 use super::{fillings, storages};
@@ -50,23 +50,23 @@ impl Scanner {
             match outcome {
                 Ok(_) => {
                     self.pickles += 1;
-                    self.graph(&graph, start as u64, place);
+                    self.graph(&graph, start as u64, place, true);
                 }
                 Err(error) => {
                     let first = count == 0 && !sound_otherwise;
-                    let is_limit = matches!(error.kind(), ErrorKind::Limit { .. });
+                    let is_limit = matches!(error.kind(), ErrorKind::LimitExceeded { .. });
                     let broke_off = (first && begins(rest, &graph, place))
                         || (is_limit && (first || graph.len() >= MIN_OBJECTS));
                     if broke_off || is_meant(&graph) {
                         self.pickles += 1;
-                        self.graph(&graph, start as u64, place);
+                        self.graph(&graph, start as u64, place, false);
                         let failure = Failure::from(error);
                         let offset = failure.offset();
                         let offset = offset.map(|offset| offset.saturating_add(start as u64));
                         self.fail(failure.at(offset), place);
                     } else if names_danger(&graph) {
                         self.pickles += 1;
-                        self.graph(&graph, start as u64, place);
+                        self.graph(&graph, start as u64, place, false);
                     }
                 }
             }
@@ -79,15 +79,19 @@ impl Scanner {
         self.fail(Failure::new("limit_exceeded", message), place);
     }
 
-    /// Adds what a pickle names, and looks into the byte strings that it holds.
-    fn graph(&mut self, graph: &Graph, start: u64, place: &Place) {
-        let restored = storages::only_restored(graph, &self.limits);
+    /// Adds what a pickle names, and looks into the byte strings that it holds. Of a pickle that is
+    /// not `whole` no one can tell what it would do with what a call gives.
+    fn graph(&mut self, graph: &Graph, start: u64, place: &Place, whole: bool) {
+        let mut sound = storages::only_restored(graph, &self.limits);
+        if whole {
+            sound.extend(soundly_called(graph));
+        }
         let mut encoded = HashSet::new();
         for (id, node) in graph.nodes() {
             let offset = graph.offset(id).map(|offset| offset.saturating_add(start));
             match node {
                 // What its arguments name is found in them.
-                Node::Global { .. } if restored.contains(&id) => {}
+                Node::Global { .. } if sound.contains(&id) => {}
                 Node::Global { module, name } => self.find(module, name, offset, place),
                 // The registry is Python's own; no file tells what stands in it.
                 Node::Extension(code) => {

@@ -130,9 +130,9 @@ impl Report {
     /// The exit status: that of the worst file, where not knowing is the worst.
     pub(super) fn status(&self) -> u8 {
         match self.counts {
-            Counts { unjudged: 1.., .. } => outcome::FAILED,
-            Counts { unknown: 1.., .. } | Counts { dangerous: 1.., .. } => outcome::FOUND,
-            _ => outcome::FINE,
+            Counts { unjudged: 1.., .. } => outcome::EXIT_ERROR,
+            Counts { unknown: 1.., .. } | Counts { dangerous: 1.., .. } => outcome::EXIT_FINDINGS,
+            _ => outcome::EXIT_OK,
         }
     }
 }

@@ -76,7 +76,8 @@ fn run(command: &str) -> String {
         path.push(rest);
     }
     let mut shell = Command::new("sh");
-    shell.args(["-c", command]);
+    // The path in `$DIR` may have spaces; a shell does not take them for ends of words then.
+    shell.args(["-c", &format!("IFS=; {command}")]);
     shell.current_dir(manifest.join("../../tests/fixtures"));
     for name in ["CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES", "NO_COLOR"] {
         shell.env_remove(name);

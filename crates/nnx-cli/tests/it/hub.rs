@@ -4,6 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+#[cfg(target_os = "linux")]
+mod disks;
+mod networks;
+
 use nnx_hub_server::{Action, Fault, HubServer, WRITE_TOKEN};
 
 const REPO: &str = "acme/model";
@@ -26,17 +30,29 @@ impl Desk {
         }
     }
 
-    fn run(&self, words: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_nnx"))
-            .args(words)
-            .current_dir(self.home.path())
+    /// The command with this Hub, these folders, and nothing of what the machine has of either.
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_nnx"));
+        command.args(words).current_dir(self.home.path());
+        for (name, _) in std::env::vars_os() {
+            let text = name.to_string_lossy().to_ascii_uppercase();
+            if ["HF_", "HUGGING", "XDG_", "TRANSFORMERS_", "SSL_"]
+                .iter()
+                .any(|start| text.starts_with(start))
+                || text.ends_with("_PROXY")
+            {
+                command.env_remove(name);
+            }
+        }
+        command
             .env("HF_ENDPOINT", self.hub.endpoint())
             .env("HF_HOME", self.home.path().join("hf"))
-            .env("HF_TOKEN", WRITE_TOKEN)
-            .env_remove("HF_HUB_CACHE")
-            .env_remove("HF_HUB_OFFLINE")
-            .output()
-            .expect("the command runs")
+            .env("HF_TOKEN", WRITE_TOKEN);
+        command
+    }
+
+    fn run(&self, words: &[&str]) -> Output {
+        self.command(words).output().expect("the command runs")
     }
 
     #[track_caller]
@@ -230,6 +246,71 @@ fn a_folder_is_published_as_a_pull_request() {
     );
     assert_eq!(desk.hub.pull_requests(REPO), 1);
     assert!(!desk.hub.files(REPO, "main").contains_key("notes.txt"));
+}
+
+#[test]
+fn weights_that_the_hub_ignores_are_told() {
+    let desk = Desk::new();
+    let shard = "model-00001-of-00001.safetensors";
+    desk.hub.seed(
+        REPO,
+        &[
+            ("config.json", b"{}"),
+            (shard, b"old"),
+            (
+                "model.safetensors.index.json",
+                br#"{"weight_map": {"a": "model-00001-of-00001.safetensors"}}"#,
+            ),
+        ],
+    );
+    let folder = desk.home.path().join("folder");
+    fs::create_dir(&folder).expect("a new folder");
+    for (name, text) in [
+        (".gitignore", "*.safetensors\n*.log\n"),
+        ("config.json", "{\"a\": 1}"),
+        ("model.safetensors", "new"),
+        ("train.log", "x"),
+    ] {
+        fs::write(folder.join(name), text).expect("a new file");
+    }
+    desk.fail(&["push", "folder", REPO], "`model.safetensors`");
+    desk.fail(&["push", "folder", REPO], "--allow-ignored");
+    assert_eq!(desk.hub.commits(REPO).len(), 2);
+
+    let words = ["push", "folder", REPO, "--allow-ignored"];
+    let said = desk.succeed(&[&words[..], &["--json"]].concat());
+    let told: serde_json::Value = serde_json::from_str(&said).expect("JSON");
+    assert_eq!(
+        told["ignored"],
+        serde_json::json!(["model.safetensors", "train.log"])
+    );
+    assert_eq!(told["deleted"], serde_json::json!([]));
+    assert!(desk.hub.files(REPO, "main").contains_key(shard));
+    // All that differs now is ignored.
+    let said = desk.succeed(&words);
+    assert!(
+        said.contains("ignores 2 files: `model.safetensors`, `train.log`")
+            && said.contains("nothing changed except ignored files"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_repository_without_an_owner_is_not_taken_for_another() {
+    let desk = Desk::new();
+    let path = fixtures().join("nnx-0.4.1/hub/ff_relu/model.safetensors");
+    let file = fs::read(path).expect("a fixture");
+    desk.hub.seed(REPO, &[("model.safetensors", &file)]);
+    desk.hub.set_canonical("old", REPO);
+    for remote in ["hf://old/model.safetensors", "hf://old/sub/config.json"] {
+        let file = &remote["hf://old/".len()..];
+        let wanted = format!("write `hf://{REPO}/{file}`");
+        desk.fail(&["inspect", remote], &wanted);
+    }
+    desk.fail(
+        &["inspect", "hf://new/model.safetensors"],
+        "no repository `new/model.safetensors`",
+    );
 }
 
 #[test]

@@ -266,3 +266,102 @@ fn logits_are_written_as_numpy_would() {
         "logits.npy",
     );
 }
+
+/// The numbers that a prediction is made of, and what was said on standard error.
+#[track_caller]
+fn logits(arguments: &[&str]) -> (Value, String) {
+    let mut all = vec!["predict"];
+    all.extend(arguments);
+    all.push("--json");
+    let done = run(&all);
+    let stderr = String::from_utf8(done.stderr).unwrap();
+    assert!(done.status.success(), "{all:?}: {stderr}");
+    let mut object: Value = serde_json::from_slice(&done.stdout).unwrap();
+    (object["logits"].take(), stderr)
+}
+
+#[test]
+fn a_header_of_numbers_is_no_sample() {
+    let case = |name: &str| format!("cases/E60_integer_header/{name}");
+    let (model, plain, input) = (case("ff_relu.pt"), case("plain.csv"), case("inputs.csv"));
+    let (expected, said) = logits(&[&model, &plain]);
+    assert_eq!((expected.as_array().unwrap().len(), said.as_str()), (2, ""));
+
+    let (found, said) = logits(&[&model, &input]);
+    assert_eq!(found, expected);
+    assert!(
+        said.contains("`0,1,2,3`") && said.contains("--header no"),
+        "{said}"
+    );
+    let (found, said) = logits(&[&model, &input, "--header", "yes"]);
+    assert_eq!((found, said.as_str()), (expected.clone(), ""));
+    let (found, said) = logits(&[&model, &input, "--header", "no"]);
+    assert_eq!((found.as_array().unwrap().len(), said.as_str()), (3, ""));
+    assert_eq!(
+        found.as_array().unwrap()[1..],
+        expected.as_array().unwrap()[..]
+    );
+    let (found, _) = logits(&[&model, &plain, "--header", "yes"]);
+    assert_eq!(
+        found.as_array().unwrap()[..],
+        expected.as_array().unwrap()[1..]
+    );
+}
+
+/// The table of an evaluation whose columns are numbered, against the same one with names.
+#[test]
+fn an_evaluation_takes_no_header_of_numbers_for_a_sample() {
+    let named = fs::read_to_string(fixtures().join("command/classes.csv")).unwrap();
+    let (header, samples) = named.split_once('\n').unwrap();
+    let width = header.split(',').count();
+    let numbers: Vec<String> = (0..width).map(|number| number.to_string()).collect();
+    let label = header
+        .split(',')
+        .position(|name| name == "species")
+        .unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("numbered.csv");
+    fs::write(&data, format!("{}\n{samples}", numbers.join(","))).unwrap();
+
+    let (data, label) = (data.to_str().unwrap(), label.to_string());
+    let arguments = [
+        "evaluate",
+        "command/classes.pt",
+        data,
+        "--label",
+        &label,
+        "--json",
+    ];
+    let done = run(&arguments);
+    let stderr = String::from_utf8(done.stderr).unwrap();
+    assert!(done.status.success(), "{stderr}");
+    let mut found: Value = serde_json::from_slice(&done.stdout).unwrap();
+    let notes = found.as_object_mut().unwrap().remove("notes").unwrap();
+    assert_eq!(notes.as_array().unwrap().len(), 1);
+    assert!(stderr.contains(notes[0].as_str().unwrap()), "{stderr}");
+    let names = [
+        "evaluate",
+        "command/classes.pt",
+        "command/classes.csv",
+        "--label",
+        "species",
+        "--json",
+    ];
+    assert_eq!(found, object(&names));
+
+    // `--header` goes with tables alone.
+    let array = [
+        "predict",
+        "nnx-0.4.1/checkpoints/ff_relu.pt",
+        "command/ff_relu.npy",
+        "--header",
+        "no",
+    ];
+    let refused = run(&array);
+    assert_eq!(refused.status.code(), Some(2));
+    let stderr = String::from_utf8(refused.stderr).unwrap();
+    assert!(
+        stderr.contains("`--header` goes with a CSV file"),
+        "{stderr}"
+    );
+}

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use super::{RepoCache, temporary};
 use crate::digest::Digest;
 use crate::error::{Error, Result};
-use crate::hub::TreeEntry;
 use crate::safe_path;
+use crate::tree_entry::TreeEntry;
 
 /// The form that is read and written.
 const FORMAT_VERSION: u64 = 1;
@@ -20,13 +20,13 @@ const FORMAT_VERSION: u64 = 1;
 const MAX_BYTES: u64 = 64 << 20;
 
 #[derive(Serialize, Deserialize)]
-struct Listing {
+struct CachedTree {
     format_version: u64,
-    files: BTreeMap<String, Listed>,
+    files: BTreeMap<String, CachedFile>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Listed {
+struct CachedFile {
     size: u64,
     blob_id: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -37,9 +37,9 @@ struct Listed {
     xet_hash: Option<String>,
 }
 
-impl Listed {
+impl CachedFile {
     /// None for a file without its name in git, which the form wants.
-    fn of(entry: &TreeEntry) -> Option<Self> {
+    fn from_entry(entry: &TreeEntry) -> Option<Self> {
         let (lfs_sha256, lfs_size) = match &entry.digest {
             Digest::Sha256(hex) => (Some(hex.clone()), Some(entry.size)),
             Digest::GitSha1(_) => (None, None),
@@ -54,7 +54,7 @@ impl Listed {
     }
 
     /// None for a file that no repository has so.
-    fn entry(self, path: String) -> Option<TreeEntry> {
+    fn into_entry(self, path: String) -> Option<TreeEntry> {
         safe_path::check_listed(&path).ok()?;
         let digest = match &self.lfs_sha256 {
             Some(hex) => Digest::sha256(hex),
@@ -77,21 +77,23 @@ impl RepoCache {
         let file = File::open(self.listing_path(commit)).ok()?;
         let mut text = Vec::new();
         file.take(MAX_BYTES).read_to_end(&mut text).ok()?;
-        let listing: Listing = serde_json::from_slice(&text).ok()?;
+        let listing: CachedTree = serde_json::from_slice(&text).ok()?;
         if listing.format_version != FORMAT_VERSION {
             return None;
         }
         let files = listing.files.into_iter();
-        files.map(|(path, listed)| listed.entry(path)).collect()
+        files
+            .map(|(path, listed)| listed.into_entry(path))
+            .collect()
     }
 
     /// Notes which files the repository has at a commit. Where that cannot be written, as in a cache
     /// that others fill, it is not known later.
     pub(crate) fn set_listing(&self, commit: &str, entries: &[TreeEntry]) {
         let files = entries.iter();
-        let files = files.map(|entry| Some((entry.path.clone(), Listed::of(entry)?)));
+        let files = files.map(|entry| Some((entry.path.clone(), CachedFile::from_entry(entry)?)));
         if let Some(files) = files.collect::<Option<BTreeMap<_, _>>>() {
-            let listing = Listing {
+            let listing = CachedTree {
                 format_version: FORMAT_VERSION,
                 files,
             };
@@ -99,7 +101,7 @@ impl RepoCache {
         }
     }
 
-    fn write_listing(&self, commit: &str, listing: &Listing) -> Result<()> {
+    fn write_listing(&self, commit: &str, listing: &CachedTree) -> Result<()> {
         let path = self.listing_path(commit);
         let io = |error| Error::io(&path, error);
         let formatter = serde_json::ser::PrettyFormatter::with_indent(b" ");
@@ -130,7 +132,7 @@ mod tests {
     use crate::RepoId;
 
     fn cache(folder: &tempfile::TempDir) -> RepoCache {
-        RepoCache::new(folder.path(), &RepoId::parse("a/b").unwrap())
+        RepoCache::new(folder.path(), &RepoId::parse("a/b").unwrap(), true)
     }
 
     /// Written by `huggingface_hub` 2.4.0: `write_tree_cache(folder, "c" * 40, {…})`.

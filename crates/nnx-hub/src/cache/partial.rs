@@ -17,7 +17,7 @@ impl RepoCache {
     /// A file to download into.
     ///
     /// # Errors
-    /// When the operating system refuses.
+    /// When the operating system returns an error.
     pub(crate) fn incomplete(&self, digest: &Digest) -> Result<NamedTempFile> {
         let folder = self.blobs();
         fs::create_dir_all(&folder).map_err(|error| Error::io(&folder, error))?;
@@ -64,7 +64,7 @@ impl RepoCache {
     /// Makes a downloaded file count.
     ///
     /// # Errors
-    /// When the operating system refuses.
+    /// When the operating system returns an error.
     pub(crate) fn keep(&self, file: NamedTempFile, digest: &Digest) -> Result<()> {
         let path = self.blob(digest);
         let io = |error: io::Error| Error::io(&path, error);

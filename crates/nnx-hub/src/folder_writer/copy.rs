@@ -1,28 +1,30 @@
-//! Files of the cache in a folder of one's own.
+//! Copying files of the cache into another folder.
 
 use std::fs::File;
 use std::path::Path;
 
 use super::{FolderWriter, is_of_model};
 use crate::error::{Error, ErrorKind, Result};
+use crate::safe_path;
 
-/// Copies files from one folder, such as a [snapshot](crate::Hub::snapshot), into another one, which
-/// is made if it is absent. What links lead to is copied.
+/// Copies files from one folder, such as a [snapshot](crate::Hub::snapshot), into another one,
+/// which is created if it is absent. Links are followed.
 ///
-/// The files are written beside their places and then moved there, weights first and `config.json`
-/// last, so that a copy that fails before that leaves the folder as it was. A link that stands in a
-/// file's place is replaced. Where all weights of a model are among the files, those of an earlier
-/// copy under names that these do not have are removed: they would be read in their place, or beside
-/// them.
+/// All names are checked before a file is opened. The files are written to temporary names and then
+/// renamed, weights first and `config.json` last. A copy that fails before the renames leaves the
+/// folder unchanged. A link at the path of a file is replaced. If the files include all weights of
+/// a model, weights of an earlier copy under other names are removed, because they would be read in
+/// place of the new ones, or beside them.
 ///
-/// Gives the names of weights and configurations that the folder has of an earlier copy beside
-/// weights or a configuration that are new: where a part was copied alone, they need not fit.
+/// Returns the names of weights and configurations of an earlier copy that remain beside new ones.
+/// If only some files were copied, these may not fit.
 ///
 /// # Errors
-/// [`ErrorKind::UnsafePath`] when a name leads out of the folder, or over a link within it;
-/// [`ErrorKind::Io`] when the operating system refuses.
+/// [`ErrorKind::UnsafePath`] when a name leads out of the folder, or through a link in it;
+/// [`ErrorKind::Io`] when the operating system returns an error.
 pub fn copy_files(from: &Path, names: &[impl AsRef<str>], to: &Path) -> Result<Vec<String>> {
     for name in names {
+        safe_path::check(name.as_ref())?;
         refuse_links(to, name.as_ref())?;
     }
     let mut writer = FolderWriter::new(to, u64::MAX)?;
@@ -38,7 +40,7 @@ pub fn copy_files(from: &Path, names: &[impl AsRef<str>], to: &Path) -> Result<V
     Ok(if matters { kept } else { Vec::new() })
 }
 
-/// Refuses a name one of whose folders is a link: it leads elsewhere.
+/// Refuses a name with a folder that is a link, because it leads elsewhere.
 fn refuse_links(folder: &Path, name: &str) -> Result<()> {
     let parents = Path::new(name).ancestors().skip(1);
     for parent in parents.filter(|parent| !parent.as_os_str().is_empty()) {
@@ -46,7 +48,7 @@ fn refuse_links(folder: &Path, name: &str) -> Result<()> {
         if about.is_ok_and(|about| about.is_symlink()) {
             return Err(Error::from(ErrorKind::UnsafePath {
                 path: name.to_owned(),
-                why: "a link stands where a folder of it belongs",
+                why: "one of its folders is a link",
             }));
         }
     }

@@ -1,4 +1,4 @@
-//! The hidden folder in which a save makes its files.
+//! The hidden folder in which a save writes its files.
 
 use std::fs::{self, File};
 use std::io;
@@ -10,21 +10,21 @@ use tempfile::TempDir;
 const PREFIX: &str = ".save_pretrained.";
 const SUFFIX: &str = ".tmp";
 
-/// A hidden folder within the one that is written; it goes when this does. One that a killed process
-/// has left goes with the next save.
+/// A hidden folder in the target folder; it is removed on drop. The next save removes one that a
+/// killed process left.
 #[derive(Debug)]
 pub(crate) struct Staging {
     folder: TempDir,
-    /// Tells others that the folder is in use; none where folders cannot be locked.
+    /// The lock that marks the folder as used; `None` where folders cannot be locked.
     _held: Option<File>,
 }
 
 impl Staging {
-    /// A new one within that folder.
+    /// Creates one in that folder.
     ///
     /// # Errors
-    /// When the operating system refuses.
-    pub(crate) fn within(target: &Path) -> io::Result<Self> {
+    /// When the operating system returns an error.
+    pub(crate) fn new_in(target: &Path) -> io::Result<Self> {
         sweep(target);
         let folder = tempfile::Builder::new()
             .prefix(PREFIX)
@@ -42,11 +42,11 @@ impl Staging {
     }
 }
 
-/// How long another process may take until it holds the folder that it has made.
+/// How long another process may take from creating its folder to locking it.
 const PATIENCE: Duration = Duration::from_secs(3600);
 
-/// Removes what nobody holds. An empty folder is left for a while: another process may be about to
-/// hold it.
+/// Removes folders that are not locked. An empty one is kept for a while, because another process
+/// may be about to lock it.
 fn sweep(target: &Path) {
     for entry in fs::read_dir(target).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -86,12 +86,12 @@ mod tests {
         fs::create_dir(&empty).unwrap();
         let foreign = target.path().join(".save_pretrained.tmp.txt");
         fs::write(&foreign, "mine").unwrap();
-        let one = Staging::within(target.path()).unwrap();
+        let one = Staging::new_in(target.path()).unwrap();
         assert!(!left.exists() && empty.exists());
         let long_ago = std::time::SystemTime::now() - 2 * PATIENCE;
         File::open(&empty).unwrap().set_modified(long_ago).unwrap();
         fs::write(one.path().join("config.json"), "{}").unwrap();
-        let other = Staging::within(target.path()).unwrap();
+        let other = Staging::new_in(target.path()).unwrap();
         assert!(one.path().join("config.json").exists());
         assert!(foreign.exists() && !empty.exists());
         let paths = [one.path().to_owned(), other.path().to_owned()];

@@ -11,18 +11,20 @@ use serde_json::{Value as Json, json};
 
 use super::Hub;
 use super::local::LocalFile;
-use super::tree::TreeEntry;
-use super::upload::GIT_ATTRIBUTES;
+use super::repository::{self, GIT_ATTRIBUTES};
+use crate::api_request::{ApiRequest, Payload, RequestContext};
+use crate::client;
 use crate::digest::Digest;
 use crate::error::{Error, ErrorKind, Result};
-use crate::exchange::{self, Call, Failure, Payload, Place};
 use crate::repo_id::RepoId;
+use crate::retry::Failure;
 use crate::transport::Method;
+use crate::tree_entry::TreeEntry;
 use crate::url::escape;
 
 /// A commit that is about to be made.
 #[derive(Debug)]
-pub(super) struct Plan<'a> {
+pub(super) struct CommitPlan<'a> {
     pub(super) repo: &'a RepoId,
     pub(super) branch: &'a str,
     /// The commit that it goes on from; the Hub refuses it if the branch has another one by then.
@@ -51,7 +53,7 @@ impl Hub {
     /// Each try names the parent, so that a second one is refused where the first was heard. After a
     /// reply that was lost, the repository is looked at: the commit is there, or it is tried again,
     /// or it cannot be told.
-    pub(super) fn commit(&self, plan: &Plan<'_>) -> Result<Committed> {
+    pub(super) fn commit(&self, plan: &CommitPlan<'_>) -> Result<Committed> {
         let staged = tempfile::NamedTempFile::new()
             .map_err(|error| Error::io(&std::env::temp_dir(), error))?;
         let len = write_lines(plan, staged.path())?;
@@ -61,12 +63,12 @@ impl Hub {
             plan.repo,
             escape(plan.branch, false)
         );
-        let place = Place {
+        let context = RequestContext {
             repo: Some(plan.repo),
             revision: Some(plan.branch),
             file: None,
         };
-        let call = Call::new(Method::Post, self.client.url(&path), place)
+        let request = ApiRequest::new(Method::Post, self.client.url(&path), context)
             .header("content-type", "application/x-ndjson")
             .payload(Payload::Part {
                 path: staged.path(),
@@ -83,18 +85,18 @@ impl Hub {
         loop {
             let reply = self
                 .client
-                .once(&call)
-                .and_then(|response| exchange::json(&call, response));
+                .try_send(&request)
+                .and_then(|response| client::json(&request, response));
             let failure = match reply {
-                Ok(json) => return committed(&call, &json),
+                Ok(json) => return committed(&request, &json),
                 Err(failure) => failure,
             };
             failures += 1;
-            let lost = failures > 1 || matches!(&failure, Failure::Again(..));
+            let lost = failures > 1 || matches!(&failure, Failure::Transient(..));
             // A refusal for the number of requests means that nothing was done.
             let heard = matches!(
                 &failure,
-                Failure::Again(error, _) if matches!(error.kind(), ErrorKind::RateLimited { .. })
+                Failure::Transient(error, _) if matches!(error.kind(), ErrorKind::RateLimited { .. })
             );
             if lost
                 && !heard
@@ -108,7 +110,7 @@ impl Hub {
                 // A second request would be a second pull request.
                 return Err(failure.into_error());
             }
-            self.client.pause(failure, failures)?;
+            self.client.backoff(failure, failures)?;
         }
     }
 
@@ -118,7 +120,7 @@ impl Hub {
     /// [`ErrorKind::CommitUnknown`] when the repository cannot be asked.
     fn find(
         &self,
-        plan: &Plan<'_>,
+        plan: &CommitPlan<'_>,
         known: Option<&HashMap<String, String>>,
     ) -> Result<Option<Committed>> {
         let unknown = |_| {
@@ -160,7 +162,7 @@ impl Hub {
     }
 
     /// Whether a commit holds exactly what the planned one would.
-    fn holds(&self, plan: &Plan<'_>, commit: &str) -> Result<bool> {
+    fn holds(&self, plan: &CommitPlan<'_>, commit: &str) -> Result<bool> {
         let mut expected: HashMap<&str, [&Digest; 2]> = plan
             .tree
             .iter()
@@ -185,12 +187,12 @@ impl Hub {
     /// The open pull requests, each with its commit.
     fn pull_requests(&self, repo: &RepoId) -> Result<HashMap<String, String>> {
         let path = format!("/api/models/{repo}/refs?include_prs=1");
-        let place = Place {
+        let context = RequestContext {
             repo: Some(repo),
-            ..Place::default()
+            ..RequestContext::default()
         };
-        let call = Call::new(Method::Get, self.client.url(&path), place);
-        let json = self.client.json(&call)?;
+        let request = ApiRequest::new(Method::Get, self.client.url(&path), context);
+        let json = self.client.json(&request)?;
         let rows = json.get("pullRequests").and_then(Json::as_array);
         let rows = rows.into_iter().flatten().filter_map(|row| {
             let name = row.get("name")?.as_str()?;
@@ -201,10 +203,10 @@ impl Hub {
     }
 }
 
-fn committed(call: &Call<'_>, json: &Json) -> Result<Committed> {
+fn committed(request: &ApiRequest<'_>, json: &Json) -> Result<Committed> {
     Ok(Committed {
-        commit: super::repository::text(call, json, "commitOid")?,
-        url: super::repository::text(call, json, "commitUrl")?,
+        commit: repository::text(request, json, "commitOid")?,
+        url: repository::text(request, json, "commitUrl")?,
         pull_request_url: json
             .get("pullRequestUrl")
             .and_then(Json::as_str)
@@ -213,7 +215,7 @@ fn committed(call: &Call<'_>, json: &Json) -> Result<Committed> {
 }
 
 /// Writes the commit, a JSON object a line, and gives its length.
-fn write_lines(plan: &Plan<'_>, path: &Path) -> Result<u64> {
+fn write_lines(plan: &CommitPlan<'_>, path: &Path) -> Result<u64> {
     let io = |error| Error::io(path, error);
     let mut out = BufWriter::new(File::create(path).map_err(io)?);
     let mut line = |key: &str, value: Json| {

@@ -7,13 +7,14 @@ use std::path::Path;
 use tempfile::NamedTempFile;
 
 use super::Hub;
-use super::tree::TreeEntry;
+use crate::api_request::{ApiRequest, RequestContext};
 use crate::digest::{self, Hasher};
 use crate::error::{Error, ErrorKind, Result};
-use crate::exchange::{Call, Failure, Place};
 use crate::progress::{Direction, Event};
 use crate::repo_id::RepoId;
+use crate::retry::Failure;
 use crate::transport::{Method, Response, TransportError};
+use crate::tree_entry::TreeEntry;
 use crate::url::escape;
 
 /// How often a file is downloaded from its start.
@@ -24,7 +25,7 @@ const MAX_SHORT_ENDS: u32 = 1;
 const CHUNK_BYTES: usize = 128 << 10;
 
 /// A file that arrives.
-struct Arrival<'a> {
+struct PartialDownload<'a> {
     entry: &'a TreeEntry,
     /// Where the file is.
     path: &'a Path,
@@ -37,17 +38,17 @@ struct Arrival<'a> {
 
 /// What came of taking all bytes.
 #[derive(Debug, PartialEq)]
-enum Filled {
-    /// They are those of the file.
-    Whole,
-    /// They are these.
-    Otherwise(String),
+enum Verification {
+    /// The bytes are those of the file.
+    Intact,
+    /// They are other bytes, which the text describes.
+    Differs(String),
 }
 
-impl<'a> Arrival<'a> {
+impl<'a> PartialDownload<'a> {
     fn new(entry: &'a TreeEntry, path: &'a Path, file: &'a mut File) -> Self {
         Self {
-            hasher: Hasher::like(&entry.digest, entry.size),
+            hasher: Hasher::new(&entry.digest, entry.size),
             entry,
             path,
             file,
@@ -65,11 +66,11 @@ impl<'a> Arrival<'a> {
         })
     }
 
-    fn compared(&self) -> Filled {
+    fn verify(&self) -> Verification {
         let digest = self.hasher.clone().finish();
         match digest == self.entry.digest {
-            true => Filled::Whole,
-            false => Filled::Otherwise(format!("{} bytes with {digest}", self.position)),
+            true => Verification::Intact,
+            false => Verification::Differs(format!("{} bytes with {digest}", self.position)),
         }
     }
 
@@ -77,7 +78,7 @@ impl<'a> Arrival<'a> {
     fn restart(&mut self) -> std::io::Result<()> {
         self.file.set_len(0)?;
         self.file.seek(SeekFrom::Start(0))?;
-        self.hasher = Hasher::like(&self.entry.digest, self.entry.size);
+        self.hasher = Hasher::new(&self.entry.digest, self.entry.size);
         self.position = 0;
         Ok(())
     }
@@ -85,14 +86,19 @@ impl<'a> Arrival<'a> {
 
 impl Hub {
     /// A request for a file of a repository at a commit.
-    pub(super) fn resolve<'a>(&self, repo: &'a RepoId, commit: &'a str, file: &'a str) -> Call<'a> {
+    pub(super) fn resolve<'a>(
+        &self,
+        repo: &'a RepoId,
+        commit: &'a str,
+        file: &'a str,
+    ) -> ApiRequest<'a> {
         let path = format!("/{repo}/resolve/{commit}/{}", escape(file, true));
-        let place = Place {
+        let context = RequestContext {
             repo: Some(repo),
             revision: Some(commit),
             file: Some(file),
         };
-        Call::new(Method::Get, self.client.url(&path), place)
+        ApiRequest::new(Method::Get, self.client.url(&path), context)
     }
 
     /// Downloads a file into another one, which gets first what an earlier download has left of it.
@@ -112,12 +118,12 @@ impl Hub {
     ) -> Result<()> {
         let path = file.path().to_path_buf();
         let io = |error| Error::io(&path, error);
-        let mut arrival = Arrival::new(entry, &path, file.as_file_mut());
+        let mut partial = PartialDownload::new(entry, &path, file.as_file_mut());
         let mut whole = false;
         if let Some(leftover) = leftover {
             // What was left may be of something else, and is no start of its own.
-            arrival.take_up(leftover).map_err(io)?;
-            whole = self.fill(repo, commit, &mut arrival)? == Filled::Whole;
+            partial.take_up(leftover).map_err(io)?;
+            whole = self.fill(repo, commit, &mut partial)? == Verification::Intact;
         }
         let mut found = String::new();
         for start in 1..=MAX_STARTS {
@@ -127,17 +133,17 @@ impl Hub {
             if start > 1 {
                 let file = &entry.path;
                 self.client.note(&format!(
-                    "`{file}` did not arrive intact; downloading it again"
+                    "the download of `{file}` was damaged; downloading it again"
                 ));
             }
-            arrival.restart().map_err(io)?;
-            match self.fill(repo, commit, &mut arrival)? {
-                Filled::Whole => whole = true,
-                Filled::Otherwise(what) => found = what,
+            partial.restart().map_err(io)?;
+            match self.fill(repo, commit, &mut partial)? {
+                Verification::Intact => whole = true,
+                Verification::Differs(what) => found = what,
             }
         }
         if whole {
-            arrival.file.flush().map_err(io)?;
+            partial.file.flush().map_err(io)?;
             self.client.tell(&Event::Finished {
                 direction: Direction::Down,
                 file: &entry.path,
@@ -152,29 +158,34 @@ impl Hub {
     }
 
     /// Takes bytes until all have arrived, and compares them with what the repository states.
-    fn fill(&self, repo: &RepoId, commit: &str, arrival: &mut Arrival<'_>) -> Result<Filled> {
+    fn fill(
+        &self,
+        repo: &RepoId,
+        commit: &str,
+        partial: &mut PartialDownload<'_>,
+    ) -> Result<Verification> {
         let mut failures = 0;
-        arrival.short_ends = 0;
+        partial.short_ends = 0;
         loop {
-            let before = arrival.position;
-            if before == arrival.entry.size {
-                return Ok(arrival.compared());
+            let before = partial.position;
+            if before == partial.entry.size {
+                return Ok(partial.verify());
             }
-            let failure = match self.take(repo, commit, arrival) {
-                Ok(false) => return Ok(arrival.compared()),
+            let failure = match self.take(repo, commit, partial) {
+                Ok(false) => return Ok(partial.verify()),
                 Ok(true) => {
-                    let size = arrival.entry.size;
-                    return Ok(Filled::Otherwise(format!("more than {size} bytes")));
+                    let size = partial.entry.size;
+                    return Ok(Verification::Differs(format!("more than {size} bytes")));
                 }
                 Err(failure) => failure,
             };
             // A server that sends on, however little at a time, is not given up.
-            failures = if arrival.position > before {
+            failures = if partial.position > before {
                 1
             } else {
                 failures + 1
             };
-            self.client.pause(failure, failures)?;
+            self.client.backoff(failure, failures)?;
         }
     }
 
@@ -183,21 +194,21 @@ impl Hub {
         &self,
         repo: &RepoId,
         commit: &str,
-        arrival: &mut Arrival<'_>,
+        partial: &mut PartialDownload<'_>,
     ) -> Result<bool, Failure> {
-        let entry = arrival.entry;
-        let mut call = self.resolve(repo, commit, &entry.path);
-        if arrival.position > 0 {
-            call = call.header("range", format!("bytes={}-", arrival.position));
+        let entry = partial.entry;
+        let mut request = self.resolve(repo, commit, &entry.path);
+        if partial.position > 0 {
+            request = request.header("range", format!("bytes={}-", partial.position));
         }
-        let mut response = self.client.once(&call)?;
-        let path = arrival.path;
-        let io = |error| Failure::Final(Error::io(path, error));
-        if !continues(&response, arrival.position) {
-            arrival.restart().map_err(io)?;
+        let mut response = self.client.try_send(&request)?;
+        let path = partial.path;
+        let io = |error| Failure::Permanent(Error::io(path, error));
+        if !continues(&response, partial.position) {
+            partial.restart().map_err(io)?;
             if response.status != 200 {
-                let error = call.protocol("the server sends another part than it was asked for");
-                return Err(Failure::Again(error, None));
+                let error = request.protocol("the server sent another part than the requested one");
+                return Err(Failure::Transient(error, None));
             }
         }
         let mut buffer = vec![0; CHUNK_BYTES];
@@ -205,32 +216,34 @@ impl Hub {
             let read = match response.body.read(&mut buffer) {
                 Ok(read) => read,
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(call.transport_error(TransportError::of_read(&error))),
+                Err(error) => {
+                    return Err(request.transport_error(TransportError::from_read_error(&error)));
+                }
             };
             let bytes = buffer.get(..read).unwrap_or_default();
-            let left = entry.size.saturating_sub(arrival.position);
+            let left = entry.size.saturating_sub(partial.position);
             if read == 0 && left == 0 {
                 return Ok(false);
             }
             if read == 0 {
                 // A server that ends so again means what it sends to be the whole file.
-                arrival.short_ends += 1;
-                if arrival.short_ends > MAX_SHORT_ENDS {
+                partial.short_ends += 1;
+                if partial.short_ends > MAX_SHORT_ENDS {
                     return Ok(false);
                 }
                 let cut = TransportError::Broken(format!("{left} bytes of the file are missing"));
-                return Err(call.transport_error(cut));
+                return Err(request.transport_error(cut));
             }
             if bytes.len() as u64 > left {
                 return Ok(true);
             }
-            arrival.file.write_all(bytes).map_err(io)?;
-            arrival.hasher.update(bytes);
-            arrival.position = arrival.position.saturating_add(bytes.len() as u64);
+            partial.file.write_all(bytes).map_err(io)?;
+            partial.hasher.update(bytes);
+            partial.position = partial.position.saturating_add(bytes.len() as u64);
             self.client.tell(&Event::Advanced {
                 direction: Direction::Down,
                 file: &entry.path,
-                done: arrival.position,
+                done: partial.position,
                 total: entry.size,
             });
         }

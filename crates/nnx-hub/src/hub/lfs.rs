@@ -10,9 +10,10 @@ use serde_json::{Value as Json, json};
 use super::Hub;
 use super::local::LocalFile;
 use super::repository::text;
+use crate::api_request::{ApiRequest, Payload, RequestContext};
+use crate::client::locked;
 use crate::digest::{self, Hasher};
 use crate::error::{Error, ErrorKind, Result};
-use crate::exchange::{Call, Payload, Place, locked};
 use crate::progress::{Direction, Event};
 use crate::repo_id::RepoId;
 use crate::transport::{Header, Method};
@@ -47,35 +48,35 @@ impl Hub {
                 body["ref"] = json!({ "name": revision });
             }
             let body = body.to_string().into_bytes();
-            let place = Place {
+            let context = RequestContext {
                 repo: Some(repo),
-                ..Place::default()
+                ..RequestContext::default()
             };
             let path = format!("/{repo}.git/info/lfs/objects/batch");
-            let call = Call::new(Method::Post, self.client.url(&path), place)
+            let request = ApiRequest::new(Method::Post, self.client.url(&path), context)
                 .header("accept", LFS_JSON)
                 .header("content-type", LFS_JSON)
                 .payload(Payload::Bytes(&body));
-            let reply = self.client.json(&call)?;
+            let reply = self.client.json(&request)?;
             let rows = reply.get("objects").and_then(Json::as_array);
-            let rows = rows.ok_or_else(|| call.protocol("the reply has no `objects`"))?;
+            let rows = rows.ok_or_else(|| request.protocol("the reply has no `objects`"))?;
             for file in batch {
                 let oid = Some(file.sha256.hex());
                 let row = rows
                     .iter()
                     .find(|row| row.get("oid").and_then(Json::as_str) == oid)
                     .ok_or_else(|| {
-                        call.protocol(format!("the reply has nothing on `{}`", file.name))
+                        request.protocol(format!("the reply has nothing on `{}`", file.name))
                     })?;
-                self.upload_object(&call, file, row)?;
+                self.upload_object(&request, file, row)?;
             }
         }
         Ok(())
     }
 
-    fn upload_object(&self, call: &Call<'_>, file: &LocalFile, row: &Json) -> Result<()> {
+    fn upload_object(&self, request: &ApiRequest<'_>, file: &LocalFile, row: &Json) -> Result<()> {
         if let Some(message) = row.pointer("/error/message").and_then(Json::as_str) {
-            return Err(call.protocol(format!("`{}` is refused: {message}", file.name)));
+            return Err(request.protocol(format!("`{}` is refused: {message}", file.name)));
         }
         let done = || {
             self.client.tell(&Event::Finished {
@@ -88,22 +89,23 @@ impl Hub {
             done();
             return Ok(());
         };
-        let href = self.action_url(call, upload)?;
+        let href = self.action_url(request, upload)?;
         let chunk = upload.pointer("/header/chunk_size").and_then(number);
-        let sent = Mutex::new(Hasher::like(&file.sha256, file.size));
+        let sent = Mutex::new(Hasher::new(&file.sha256, file.size));
         match chunk {
-            Some(chunk) => self.upload_parts(call, (file, &sent), upload, &href, chunk)?,
+            Some(chunk) => self.upload_parts(request, (file, &sent), upload, &href, chunk)?,
             None => {
                 let whole = (0, file.size);
-                self.put(call, (file, &sent), href, headers(upload), whole)?;
+                self.put(request, (file, &sent), href, headers(upload), whole)?;
                 check_sent(file, &sent)?;
             }
         }
         if let Some(verify) = row.pointer("/actions/verify") {
             let body = json!({ "oid": file.sha256.hex(), "size": file.size });
             let body = body.to_string().into_bytes();
-            let url = self.action_url(call, verify)?;
-            let mut check = Call::new(Method::Post, url, call.place).payload(Payload::Bytes(&body));
+            let url = self.action_url(request, verify)?;
+            let mut check =
+                ApiRequest::new(Method::Post, url, request.context).payload(Payload::Bytes(&body));
             check.headers = headers(verify);
             self.client
                 .send(&check.header("content-type", LFS_JSON), |_| Ok(()))?;
@@ -115,14 +117,14 @@ impl Hub {
     /// Sends a file in numbered parts and has them put together.
     fn upload_parts(
         &self,
-        call: &Call<'_>,
+        request: &ApiRequest<'_>,
         (file, sent): (&LocalFile, &Mutex<Hasher>),
         upload: &Json,
         completion: &str,
         chunk: u64,
     ) -> Result<()> {
         if chunk == 0 {
-            return Err(call.protocol("parts of no size are asked for"));
+            return Err(request.protocol("the Hub asks for parts of size 0"));
         }
         let count = file.size.div_ceil(chunk);
         let mut parts = Vec::new();
@@ -134,18 +136,20 @@ impl Hub {
                 .into_iter()
                 .flatten()
                 .find(|(key, _)| key.parse() == Ok(number))
-                .and_then(|(_, url)| url::join(&call.url, url.as_str()?))
-                .ok_or_else(|| call.protocol(format!("there is no address for part {number}")))?;
+                .and_then(|(_, url)| url::join(&request.url, url.as_str()?))
+                .ok_or_else(|| {
+                    request.protocol(format!("there is no address for part {number}"))
+                })?;
             let offset = (number - 1).saturating_mul(chunk);
             let len = chunk.min(file.size.saturating_sub(offset));
-            let etag = self.put(call, (file, sent), url, Vec::new(), (offset, len))?;
-            let etag = etag.ok_or_else(|| call.protocol("a part's reply has no `ETag`"))?;
+            let etag = self.put(request, (file, sent), url, Vec::new(), (offset, len))?;
+            let etag = etag.ok_or_else(|| request.protocol("a part's reply has no `ETag`"))?;
             parts.push(json!({ "partNumber": number, "etag": etag }));
         }
         check_sent(file, sent)?;
         let body = json!({ "oid": file.sha256.hex(), "parts": parts });
         let body = body.to_string().into_bytes();
-        let complete = Call::new(Method::Post, completion.to_owned(), call.place)
+        let complete = ApiRequest::new(Method::Post, completion.to_owned(), request.context)
             .header("accept", LFS_JSON)
             .header("content-type", LFS_JSON)
             .payload(Payload::Bytes(&body));
@@ -155,7 +159,7 @@ impl Hub {
     /// Sends a part of a file and gives the reply's `ETag`.
     fn put(
         &self,
-        call: &Call<'_>,
+        request: &ApiRequest<'_>,
         (file, hasher): (&LocalFile, &Mutex<Hasher>),
         url: String,
         headers: Vec<Header>,
@@ -169,7 +173,7 @@ impl Hub {
                 total: file.size,
             });
         };
-        let mut put = Call::new(Method::Put, url, call.place).payload(Payload::Part {
+        let mut put = ApiRequest::new(Method::Put, url, request.context).payload(Payload::Part {
             path: &file.path,
             offset,
             len,
@@ -190,11 +194,13 @@ impl Hub {
     }
 
     /// Where an action of a batch is done.
-    fn action_url(&self, call: &Call<'_>, action: &Json) -> Result<String> {
-        let href = text(call, action, "href")?;
-        let url = url::join(&call.url, &href)
-            .filter(|url| url.starts_with("https:") || !call.url.starts_with("https:"));
-        url.ok_or_else(|| call.protocol("a file is sent to an address that is not followed"))
+    fn action_url(&self, request: &ApiRequest<'_>, action: &Json) -> Result<String> {
+        let href = text(request, action, "href")?;
+        let url = url::join(&request.url, &href)
+            .filter(|url| url.starts_with("https:") || !request.url.starts_with("https:"));
+        url.ok_or_else(|| {
+            request.protocol("the upload address of a file is not an address that is followed")
+        })
     }
 }
 

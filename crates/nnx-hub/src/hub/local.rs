@@ -103,7 +103,7 @@ impl LocalFile {
 
 /// The files of a folder.
 #[derive(Debug, Default)]
-pub(super) struct Files {
+pub(super) struct LocalFiles {
     /// Those that the patterns take, in the order of their names.
     pub(super) files: Vec<LocalFile>,
     /// The names of those that are never uploaded, whatever the patterns say.
@@ -119,12 +119,12 @@ pub(super) fn files(
     within: Option<&str>,
     allow: Option<&[String]>,
     ignore: &[String],
-) -> Result<Files> {
+) -> Result<LocalFiles> {
     let mut names = Vec::new();
     list(folder, "", 0, &mut names)?;
     names.sort();
     let left_out: Vec<String> = LEFT_OUT.iter().map(|text| (*text).to_owned()).collect();
-    let mut found = Files::default();
+    let mut found = LocalFiles::default();
     for name in names {
         let own = name.rsplit('/').next().unwrap_or(&name);
         if is_passing(own) || name.ends_with('/') || patterns::any(&name, &left_out) {

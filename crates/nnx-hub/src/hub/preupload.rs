@@ -8,8 +8,8 @@ use serde_json::{Value as Json, json};
 
 use super::Hub;
 use super::local::LocalFile;
+use crate::api_request::{ApiRequest, RequestContext};
 use crate::error::Result;
-use crate::exchange::{Call, Place};
 use crate::repo_id::RepoId;
 use crate::transport::Method;
 use crate::url::escape;
@@ -24,7 +24,7 @@ pub(super) enum UploadMode {
     Regular,
     /// Apart, by its hash.
     Lfs,
-    /// The repository's `.gitignore` has it.
+    /// Not at all: `.gitignore` names it.
     Ignored,
 }
 
@@ -61,13 +61,14 @@ impl Hub {
                 body["gitIgnore"] = text.as_str().into();
             }
             let body = body.to_string().into_bytes();
-            let place = Place {
+            let context = RequestContext {
                 repo: Some(repo),
                 revision: Some(revision),
                 file: None,
             };
-            let call = Call::new(Method::Post, self.client.url(&path), place).json(&body);
-            let reply = self.client.json(&call)?;
+            let request =
+                ApiRequest::new(Method::Post, self.client.url(&path), context).json(&body);
+            let reply = self.client.json(&request)?;
             let rows = reply.get("files").and_then(Json::as_array);
             for row in rows.into_iter().flatten() {
                 let Some(name) = row.get("path").and_then(Json::as_str) else {
@@ -80,14 +81,22 @@ impl Hub {
                     Some("regular") => UploadMode::Regular,
                     other => {
                         return Err(
-                            call.protocol(format!("unknown way to store a file: {other:?}"))
+                            request.protocol(format!("unknown way to store a file: {other:?}"))
                         );
                     }
                 };
                 modes.insert(name.to_owned(), mode);
             }
-            if let Some(file) = batch.iter().find(|file| !modes.contains_key(&file.name)) {
-                return Err(call.protocol(format!("the reply has nothing on `{}`", file.name)));
+            for file in batch {
+                match modes.get_mut(&file.name) {
+                    // Stores refuse objects without bytes.
+                    Some(mode @ UploadMode::Lfs) if file.size == 0 => *mode = UploadMode::Regular,
+                    Some(_) => {}
+                    None => {
+                        let what = format!("the reply has nothing on `{}`", file.name);
+                        return Err(request.protocol(what));
+                    }
+                }
             }
         }
         Ok(modes)

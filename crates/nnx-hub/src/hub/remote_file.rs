@@ -1,4 +1,4 @@
-//! A file that is read in parts, where it is.
+//! Reads parts of a file on the Hub without a download of the whole.
 
 use std::io::Read;
 use std::ops::Range;
@@ -6,23 +6,24 @@ use std::ops::Range;
 use super::Hub;
 use super::download::continues;
 use super::snapshot::entry_not_found;
-use super::tree::TreeEntry;
+use crate::api_request::ApiRequest;
 use crate::error::Result;
-use crate::exchange::{Call, Failure};
 use crate::repo_id::RepoId;
+use crate::retry::Failure;
 use crate::safe_path;
 use crate::transport::TransportError;
+use crate::tree_entry::TreeEntry;
 
-/// Bytes of a safetensors header that are asked for at once, before its length is known.
+/// The size of the first request for a safetensors header, whose length is not known yet.
 const FIRST_BYTES: u64 = 64 << 10;
-/// The longest header that is read, as in the format's own library.
+/// The longest header that is accepted, as in the safetensors library.
 const MAX_HEADER_BYTES: u64 = 100_000_000;
-/// Bytes before the header, which say how long it is.
+/// The bytes before the header; they contain its length.
 const LENGTH_BYTES: u64 = 8;
 
-/// A file of a repository, at one commit, of which parts are read without a download of the whole.
+/// A file of a repository at one commit, whose parts can be read without a download of the whole.
 ///
-/// Parts cannot be hashed; what is read is as good as the connection.
+/// Parts have no hash, so damage on the way is not detected.
 #[derive(Clone, Debug)]
 pub struct RemoteFile {
     hub: Hub,
@@ -35,7 +36,8 @@ impl Hub {
     /// Opens a file of a repository at a revision.
     ///
     /// # Errors
-    /// [`ErrorKind::EntryNotFound`](crate::ErrorKind::EntryNotFound), what another refusal stands for, or what goes wrong on the way.
+    /// [`ErrorKind::EntryNotFound`](crate::ErrorKind::EntryNotFound), another refusal of the Hub,
+    /// or an error of the network.
     pub fn open(&self, repo: &RepoId, revision: &str, file: &str) -> Result<RemoteFile> {
         safe_path::check(file)?;
         let commit = self.repo_info(repo, revision)?.commit;
@@ -62,28 +64,28 @@ impl RemoteFile {
         &self.commit
     }
 
-    /// Some of the file's bytes; what lies beyond its end is left out.
+    /// Reads a range of the file; the part of the range after the end of the file is ignored.
     ///
     /// # Errors
-    /// What goes wrong on the way.
+    /// An error of the network, or a refusal of the Hub.
     pub fn read_range(&self, range: Range<u64>) -> Result<Vec<u8>> {
         let end = range.end.min(self.entry.size);
         if range.start >= end {
             return Ok(Vec::new());
         }
         let wanted = end - range.start;
-        let call = self
+        let request = self
             .hub
             .resolve(&self.repo, &self.commit, &self.entry.path)
             .header("range", format!("bytes={}-{}", range.start, end - 1));
-        self.hub.client.send(&call, |response| {
-            self.part(&call, response, range.start, wanted)
+        self.hub.client.send(&request, |response| {
+            self.part(&request, response, range.start, wanted)
         })
     }
 
     fn part(
         &self,
-        call: &Call<'_>,
+        request: &ApiRequest<'_>,
         mut response: crate::transport::Response,
         start: u64,
         wanted: u64,
@@ -91,8 +93,8 @@ impl RemoteFile {
         // A server that knows no ranges sends the whole, of which the part is kept.
         let skipped = if response.status == 200 { start } else { 0 };
         if response.status != 200 && !continues(&response, start) {
-            return Err(call
-                .protocol("the server sends another part than it was asked for")
+            return Err(request
+                .protocol("the server sent another part than the requested one")
                 .into());
         }
         let mut bytes = Vec::new();
@@ -101,20 +103,21 @@ impl RemoteFile {
             &mut std::io::sink(),
         )
         .and_then(|_| response.body.by_ref().take(wanted).read_to_end(&mut bytes));
-        read.map_err(|error| call.transport_error(TransportError::of_read(&error)))?;
+        read.map_err(|error| request.transport_error(TransportError::from_read_error(&error)))?;
         if (bytes.len() as u64) < wanted {
             let missing = wanted.saturating_sub(bytes.len() as u64);
             let cut = TransportError::Broken(format!("{missing} bytes of the file are missing"));
-            return Err(call.transport_error(cut));
+            return Err(request.transport_error(cut));
         }
         Ok(bytes)
     }
 
-    /// The beginning of a safetensors file: the eight bytes of its header's length and the header.
+    /// Reads the beginning of a safetensors file: the eight bytes with the length of the header,
+    /// and the header.
     ///
     /// # Errors
-    /// [`ErrorKind::Protocol`](crate::ErrorKind::Protocol) when the file cannot be a safetensors file, or what goes wrong on the
-    /// way.
+    /// [`ErrorKind::Protocol`](crate::ErrorKind::Protocol) when the file cannot be a safetensors
+    /// file, or an error of the network.
     pub fn safetensors_header(&self) -> Result<Vec<u8>> {
         let mut bytes = self.read_range(0..FIRST_BYTES)?;
         let length = bytes
@@ -125,8 +128,8 @@ impl RemoteFile {
             .map(|length| length.saturating_add(LENGTH_BYTES))
             .filter(|end| *end <= self.entry.size)
             .ok_or_else(|| {
-                let call = self.hub.resolve(&self.repo, &self.commit, &self.entry.path);
-                call.protocol("the file does not begin as a safetensors file does")
+                let request = self.hub.resolve(&self.repo, &self.commit, &self.entry.path);
+                request.protocol("the file does not begin like a safetensors file")
             })?;
         let have = bytes.len() as u64;
         if have < end {

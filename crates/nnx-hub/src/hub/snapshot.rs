@@ -1,10 +1,9 @@
-//! A repository's files at one commit, in the cache.
+//! The files of a repository at one commit, in the cache.
 
 use std::path::PathBuf;
 
 use super::Hub;
 use super::repository::check_revision;
-use super::tree::TreeEntry;
 use crate::cache::RepoCache;
 use crate::digest::Digest;
 use crate::error::{Error, ErrorKind, Result};
@@ -13,16 +12,18 @@ use crate::progress::{Direction, Event};
 use crate::repo_id::RepoId;
 use crate::safe_path;
 use crate::setters::setters;
+use crate::tree_entry::TreeEntry;
 
-/// Which files of a repository are wanted.
+/// Which files of a repository are requested.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct SnapshotOptions {
     /// The branch, tag or commit. Default: `main`.
     pub revision: Option<String>,
-    /// Patterns of which a file must match one. Default: none, and every file is taken.
+    /// Patterns; only files that match at least one are requested. Default: none, and every file
+    /// is.
     pub allow_patterns: Option<Vec<String>>,
-    /// Patterns of files that are left out. Default: none.
+    /// Patterns of files that are not requested. Default: none.
     pub ignore_patterns: Vec<String>,
     /// Whether files in the cache are downloaded again. Default: `false`.
     pub force_download: bool,
@@ -45,26 +46,26 @@ impl SnapshotOptions {
 }
 
 impl Hub {
-    /// The folder that has a repository's files at one commit; what the cache lacks of them is
-    /// downloaded. The folder is that of `huggingface_hub`, and so are the names in it.
+    /// Returns a folder with the files of a repository at one commit; files that the cache lacks
+    /// are downloaded. The folder is in the cache of `huggingface_hub`, in its layout.
     ///
-    /// Where only the cache may be used, it has to have every file that is asked for, as far as it
-    /// knows what the repository has at that commit: it does when this client, or version 2 of
-    /// Python's, has listed it once.
+    /// If only the cache may be used, it must have every requested file. The cache knows the files
+    /// of a commit once this client, or version 2 of the Python client, has listed them.
     ///
-    /// A file counts when its size and hash are those that the repository states. The revision is
-    /// noted in the cache when all files are there, so that a download that broke off is never taken
-    /// for a whole one.
+    /// A file is accepted only if its size and hash are those that the repository states. The
+    /// revision is recorded in the cache when all files are there, so that an interrupted download
+    /// is never taken for a complete one.
     ///
     /// # Errors
-    /// [`ErrorKind::RepositoryNotFound`], [`ErrorKind::RevisionNotFound`], [`ErrorKind::Gated`],
-    /// [`ErrorKind::Corrupt`], [`ErrorKind::NotCached`] when only the cache may be used and lacks it,
-    /// [`ErrorKind::IncompleteSnapshot`] when it lacks some of the files or has damaged ones, or what
-    /// goes wrong on the way or on the disk.
+    /// [`ErrorKind::RepositoryNotFound`]; [`ErrorKind::RevisionNotFound`]; [`ErrorKind::Gated`];
+    /// [`ErrorKind::Corrupt`]; [`ErrorKind::NotCached`] when only the cache may be used and it
+    /// lacks the repository; [`ErrorKind::IncompleteSnapshot`] when some of its files are missing
+    /// or damaged; [`ErrorKind::Settings`] when there is no folder for the cache; or an error of
+    /// the network or the disk.
     pub fn snapshot(&self, repo: &RepoId, options: &SnapshotOptions) -> Result<PathBuf> {
         let revision = options.revision.as_deref().unwrap_or("main");
         check_revision(revision)?;
-        let cache = RepoCache::new(&self.cache_dir, repo);
+        let cache = self.repo_cache(repo)?;
         if self.offline || options.local_files_only {
             let commit = self.cached(repo, revision, &cache)?;
             let takes = |path: &str| options.takes(path);
@@ -75,13 +76,13 @@ impl Hub {
         let mut entries = self.listed(repo, &commit, &cache)?;
         entries.retain(|entry| options.takes(&entry.path));
         self.fetch(repo, &commit, &entries, &cache, options.force_download)?;
-        cache.set_commit(revision, &commit)?;
+        self.note_commit(&cache, revision, &commit)?;
         let folder = cache.snapshot(&commit);
         std::fs::create_dir_all(&folder).map_err(|error| Error::io(&folder, error))?;
         Ok(folder)
     }
 
-    /// The path of one file of a repository, as [`snapshot`](Self::snapshot) gives it.
+    /// Returns the path of one file of a repository in the folder of [`snapshot`](Self::snapshot).
     ///
     /// # Errors
     /// As for [`snapshot`](Self::snapshot), and [`ErrorKind::EntryNotFound`].
@@ -94,7 +95,7 @@ impl Hub {
         safe_path::check(file)?;
         let revision = options.revision.as_deref().unwrap_or("main");
         check_revision(revision)?;
-        let cache = RepoCache::new(&self.cache_dir, repo);
+        let cache = self.repo_cache(repo)?;
         if self.offline || options.local_files_only {
             let commit = self.cached(repo, revision, &cache)?;
             if self.check_cached(repo, revision, &cache, &commit, &|path| path == file)? {
@@ -112,18 +113,18 @@ impl Hub {
             return Err(entry_not_found(repo, revision, file));
         }
         self.fetch(repo, &commit, &entries, &cache, options.force_download)?;
-        cache.set_commit(revision, &commit)?;
+        self.note_commit(&cache, revision, &commit)?;
         Ok(cache.snapshot(&commit).join(file))
     }
 
-    /// The files of a repository at a commit, which the cache takes a note of.
+    /// The files of a repository at a commit; the cache keeps the listing.
     fn listed(&self, repo: &RepoId, commit: &str, cache: &RepoCache) -> Result<Vec<TreeEntry>> {
         let entries = self.tree(repo, commit)?;
         cache.set_listing(commit, &entries);
         Ok(entries)
     }
 
-    /// Brings files into the cache and links them into the commit's folder.
+    /// Downloads files into the cache and links them into the snapshot.
     fn fetch(
         &self,
         repo: &RepoId,
@@ -138,10 +139,8 @@ impl Hub {
         }
         let mut missing = Vec::new();
         for entry in entries {
-            let has = !force && cache.has(&entry.digest, Some(entry.size), self.verify_cached)?;
-            match has {
-                true => cache.link(commit, &entry.path, &entry.digest)?,
-                false => missing.push(entry),
+            if force || !self.is_placed(commit, entry, cache)? {
+                missing.push(entry);
             }
         }
         if !missing.is_empty() {
@@ -151,10 +150,17 @@ impl Hub {
                 bytes: missing.iter().map(|entry| entry.size).sum(),
             });
         }
+        let mut is_told = false;
         for entry in missing {
             let lock = cache.lock(&entry.digest)?;
+            if lock.is_none() && !is_told {
+                is_told = true;
+                self.client.note(
+                    "the cache cannot be locked here; another process may download the same files",
+                );
+            }
             // Another process may have brought it in the meantime.
-            if force || !cache.has(&entry.digest, Some(entry.size), self.verify_cached)? {
+            if force || !self.is_placed(commit, entry, cache)? {
                 // Without the lock another process may be writing what looks left behind.
                 let leftover = match lock.is_some() && !force {
                     true => cache.leftover(&entry.digest, entry.size),
@@ -163,17 +169,40 @@ impl Hub {
                 let mut file = cache.incomplete(&entry.digest)?;
                 self.download_into(repo, commit, entry, leftover, &mut file)?;
                 cache.keep(file, &entry.digest)?;
+                cache.link(commit, &entry.path, &entry.digest, true)?;
             }
             if lock.is_some() {
                 cache.remove_leftovers(&entry.digest);
             }
-            drop(lock);
-            cache.link(commit, &entry.path, &entry.digest)?;
         }
         Ok(())
     }
 
-    /// The commit of a revision of which the cache has files.
+    /// Whether the snapshot has a file; a file of the cache is linked into it first.
+    fn is_placed(&self, commit: &str, entry: &TreeEntry, cache: &RepoCache) -> Result<bool> {
+        let TreeEntry {
+            path, digest, size, ..
+        } = entry;
+        if cache.has(digest, Some(*size), self.verify_cached)? {
+            cache.link(commit, path, digest, false)?;
+            return Ok(true);
+        }
+        // Where there are no links, the snapshot has the file itself.
+        cache.holds(commit, path, Some((digest, *size)), self.verify_cached)
+    }
+
+    /// Records in the cache which commit a revision is, for a later call without the network.
+    fn note_commit(&self, cache: &RepoCache, revision: &str, commit: &str) -> Result<()> {
+        if !cache.set_commit(revision, commit)? {
+            self.client.note(&format!(
+                "the cache cannot note that `{revision}` is the commit `{commit}`; without the \
+                 network, ask for the commit"
+            ));
+        }
+        Ok(())
+    }
+
+    /// The commit of a revision, if the cache has files of it.
     fn cached(&self, repo: &RepoId, revision: &str, cache: &RepoCache) -> Result<String> {
         let commit = cache.commit_of(revision);
         commit
@@ -181,7 +210,7 @@ impl Hub {
             .ok_or_else(|| self.not_cached(repo, revision))
     }
 
-    /// Checks that the cache has the files that are wanted, and says whether there are any.
+    /// Checks that the cache has the requested files, and returns whether there are any.
     fn check_cached(
         &self,
         repo: &RepoId,
@@ -212,8 +241,8 @@ impl Hub {
                     check(&name, None)?;
                 }
                 self.client.note(&format!(
-                    "the cache does not tell which files `{repo}` has at `{revision}`: those that \
-                     it holds are taken for all"
+                    "the cache does not know which files `{repo}` has at `{revision}`: the files \
+                     that it has are taken for all of them"
                 ));
             }
         }
@@ -232,7 +261,7 @@ impl Hub {
         Error::from(ErrorKind::NotCached {
             repo: repo.to_string(),
             revision: revision.to_owned(),
-            cache: self.cache_dir.clone(),
+            cache: self.cache_dir.clone().unwrap_or_default(),
         })
     }
 }

@@ -6,41 +6,25 @@ use serde_json::Value as Json;
 
 use super::Hub;
 use super::repository::{check_revision, text};
+use crate::api_request::{ApiRequest, RequestContext};
+use crate::client;
 use crate::digest::{Digest, is_hex};
 use crate::error::Result;
-use crate::exchange::{self, Call, Place};
 use crate::repo_id::RepoId;
 use crate::safe_path;
 use crate::transport::Method;
+use crate::tree_entry::TreeEntry;
 use crate::url;
 
-/// Entries of a listing that are taken; larger repositories exist, but not of models.
+/// The most entries of a listing; larger repositories exist, but not of models.
 const MAX_ENTRIES: usize = 1_000_000;
 
-/// A file of a repository.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct TreeEntry {
-    /// Its name, checked to lie within the repository. Not every system takes each of them for a
-    /// file's name: `:` and `\\` may be in it.
-    pub path: String,
-    /// Its bytes.
-    pub size: u64,
-    /// Its hash.
-    pub digest: Digest,
-    /// What git names it by: of a large file, that is the hash of a pointer to it. None where the
-    /// listing lacks it.
-    pub(crate) blob_id: Option<String>,
-    /// What the Hub's store names it by, where it is there.
-    pub(crate) xet_hash: Option<String>,
-}
-
 impl Hub {
-    /// The files of a repository at a revision, in the order of the Hub.
+    /// Lists the files of a repository at a revision, in the order of the Hub.
     ///
     /// # Errors
-    /// [`ErrorKind::UnsafePath`](crate::ErrorKind::UnsafePath) when the listing has a name that leads
-    /// out of the repository, what a refusal stands for, or what goes wrong on the way.
+    /// [`ErrorKind::UnsafePath`](crate::ErrorKind::UnsafePath) when the listing has a name that
+    /// leads out of the repository, another refusal of the Hub, or an error of the network.
     pub fn tree(&self, repo: &RepoId, revision: &str) -> Result<Vec<TreeEntry>> {
         self.need_network("listing a repository")?;
         check_revision(revision)?;
@@ -50,41 +34,49 @@ impl Hub {
         let mut seen = HashSet::new();
         let mut entries = Vec::new();
         while let Some(page) = next {
-            let place = Place {
+            let context = RequestContext {
                 repo: Some(repo),
                 revision: Some(revision),
                 file: None,
             };
-            let call = Call::new(Method::Get, page.clone(), place);
+            let request = ApiRequest::new(Method::Get, page.clone(), context);
             if !seen.insert(page) {
-                return Err(call.protocol("the listing leads back to a page of its own"));
+                return Err(request.protocol("the listing leads back to an earlier page"));
             }
-            let (json, link) = self.client.send(&call, |response| {
+            let (json, link) = self.client.send(&request, |response| {
                 let link = response
                     .header("link")
                     .and_then(next_page)
                     .map(str::to_owned);
-                Ok((exchange::json(&call, response)?, link))
+                Ok((client::json(&request, response)?, link))
             })?;
             let rows = json.as_array();
-            for row in rows.ok_or_else(|| call.protocol("a listing is a JSON array"))? {
-                entries.extend(entry(&call, row)?);
+            for row in rows.ok_or_else(|| request.protocol("a listing is a JSON array"))? {
+                entries.extend(entry(&request, row)?);
             }
             if entries.len() > MAX_ENTRIES {
-                return Err(call.protocol(format!("the listing has more than {MAX_ENTRIES} files")));
+                return Err(
+                    request.protocol(format!("the listing has more than {MAX_ENTRIES} files"))
+                );
             }
             next = match link {
                 None => None,
-                Some(link) => {
-                    let url = url::join(&call.url, &link)
-                        .filter(|url| url::origin(url) == url::origin(&call.url));
-                    Some(
-                        url.ok_or_else(|| call.protocol("the listing goes on at another address"))?,
-                    )
-                }
+                Some(link) => Some(self.page(&request, &link)?),
             };
         }
         Ok(entries)
+    }
+
+    /// The URL of the next page. A mirror may pass on a link with the Hub's own address; the page
+    /// is still requested from the endpoint, which is the only server that gets the token.
+    fn page(&self, request: &ApiRequest<'_>, link: &str) -> Result<String> {
+        let url = url::join(&request.url, link).ok_or_else(|| {
+            request.protocol("the listing goes on at an address that is not followed")
+        })?;
+        if url::origin(&url) == url::origin(&request.url) {
+            return Ok(url);
+        }
+        Ok(self.client.url(url::path_and_query(&url)))
     }
 }
 
@@ -97,14 +89,14 @@ fn next_page(header: &str) -> Option<&str> {
     })
 }
 
-/// A row of a listing; none for a folder.
-fn entry(call: &Call<'_>, row: &Json) -> Result<Option<TreeEntry>> {
+/// A row of a listing; `None` for a folder.
+fn entry(request: &ApiRequest<'_>, row: &Json) -> Result<Option<TreeEntry>> {
     if row.get("type").and_then(Json::as_str) != Some("file") {
         return Ok(None);
     }
-    let path = text(call, row, "path")?;
+    let path = text(request, row, "path")?;
     safe_path::check_listed(&path)?;
-    let wrong = || call.protocol(format!("the listing has no size and hash of `{path}`"));
+    let wrong = || request.protocol(format!("the listing has no size and hash of `{path}`"));
     let blob_id = row.get("oid").and_then(Json::as_str);
     let digest = match row.get("lfs") {
         Some(lfs) if !lfs.is_null() => {

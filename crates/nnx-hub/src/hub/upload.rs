@@ -1,86 +1,87 @@
-//! A folder that becomes one commit.
+//! The upload of a folder as one commit.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
 use super::Hub;
-use super::commit::Plan;
-use super::local::{self, LocalFile};
+use super::commit::CommitPlan;
+use super::local::{self, LocalFile, LocalFiles};
 use super::preupload::UploadMode;
-use super::repository::check_revision;
-use super::tree::TreeEntry;
+use super::repository::{GIT_ATTRIBUTES, check_revision};
+use super::upload_options::UploadOptions;
 use crate::error::{Error, ErrorKind, Result};
-use crate::folder_writer::shard_names;
-use crate::options::PushOptions;
 use crate::patterns;
 use crate::progress::{Direction, Event};
 use crate::repo_id::RepoId;
-use crate::weights::replaced;
+use crate::tree_entry::TreeEntry;
+use crate::weights::{folders_of_weights, is_within, looks_like_weights, replaced, shard_names};
 
-/// The message of a commit, as `huggingface_hub` words it.
+/// The default commit message of `huggingface_hub`.
 const COMMIT_MESSAGE: &str = "Upload folder using huggingface_hub";
-/// What the Hub itself keeps in each repository; it is deleted by name alone.
-pub(super) const GIT_ATTRIBUTES: &str = ".gitattributes";
 
-/// What an upload came to.
+/// The result of an upload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Upload {
     /// The repository's full name.
     pub repo: String,
-    /// The commit; where nothing had changed, the one that the branch had already.
+    /// The commit; if nothing changed, the current commit of the branch.
     pub commit: String,
-    /// The commit's page.
+    /// The URL of the commit's page.
     pub commit_url: String,
-    /// The pull request's page, where one was made.
+    /// The URL of the pull request's page, if one was made.
     pub pull_request_url: Option<String>,
     /// Whether a commit was made.
     pub changed: bool,
-    /// The files that were sent, in the order of their names.
+    /// The names of the uploaded files, sorted.
     pub uploaded: Vec<String>,
-    /// The files that were deleted.
+    /// The names of the deleted files.
     pub deleted: Vec<String>,
-    /// The files of the folder that were left out since they are locks or temporaries, or git's or a
-    /// cache's own; patterns do not count.
+    /// The files of the folder that are never uploaded: locks, temporary files, and files of git or
+    /// a cache. Files that the patterns exclude are not listed.
     pub left_out: Vec<String>,
+    /// The files that differ from those of the repository and were not uploaded, because a
+    /// `.gitignore` names them: the one in the folder, or else the repository's own.
+    pub ignored: Vec<String>,
 }
 
 impl Upload {
-    /// The page to look at: the pull request's, else the commit's.
+    /// The URL of the pull request if one was made, otherwise of the commit.
     pub fn url(&self) -> &str {
         self.pull_request_url.as_deref().unwrap_or(&self.commit_url)
     }
 }
 
 impl Hub {
-    /// Uploads a folder as one commit, to a repository that is made if it is absent.
+    /// Uploads a folder as one commit. The repository is created if it is absent.
     ///
-    /// Files that the repository has already are not sent again, and where all of them are there, no
-    /// commit is made. Locks and temporaries of NNx, git's own folder and caches of the `hf` tools
-    /// are left out, so that a whole `runs/<id>/` can be given while it is still written to.
+    /// Files that the repository already has are not sent, and if it has all of them, no commit is
+    /// made. Locks and temporary files of NNx, git's folder and caches of the `hf` tools are left
+    /// out, so that a run (`runs/<id>/`) can be uploaded while it is being written.
+    ///
+    /// The Hub refuses files that a `.gitignore` names. They are in [`Upload::ignored`], and nothing
+    /// in the repository is deleted because of them.
     ///
     /// # Errors
-    /// [`ErrorKind::MissingFile`] when there is nothing to upload or delete,
-    /// [`ErrorKind::TokenMissing`], [`ErrorKind::Forbidden`], [`ErrorKind::RevisionNotFound`] when
-    /// the branch is absent, [`ErrorKind::Conflict`] when somebody else committed in between,
-    /// [`ErrorKind::CommitUnknown`], or what goes wrong on the way or on the disk. Nothing was
-    /// committed then, but for the case that the kind says.
+    /// [`ErrorKind::WeightsIgnored`] when weights are among the files that the Hub refuses, unless
+    /// [`UploadOptions::allow_ignored`] is set; [`ErrorKind::MissingFile`] when there is nothing to
+    /// upload or delete; [`ErrorKind::TokenMissing`]; [`ErrorKind::Forbidden`];
+    /// [`ErrorKind::RevisionNotFound`] when the branch is absent; [`ErrorKind::Conflict`] when
+    /// another commit was made in the meantime; [`ErrorKind::CommitUnknown`]; or an error of the
+    /// network or the disk. Nothing was committed, except perhaps with `CommitUnknown`.
     pub fn upload_folder(
         &self,
         folder: impl AsRef<Path>,
         repo: &RepoId,
-        options: &PushOptions,
+        options: &UploadOptions,
     ) -> Result<Upload> {
         self.need_network("uploading")?;
-        let hub = self
-            .clone()
-            .overridden(options.token.as_ref(), None, options.progress.as_ref());
         let branch = options.branch.as_deref().unwrap_or("main");
         check_revision(branch)?;
-        if hub.client.token.is_none() {
+        if self.client.token.is_none() {
             return Err(Error::from(ErrorKind::TokenMissing));
         }
-        let local::Files { files, left_out } = local::files(
+        let LocalFiles { files, left_out } = local::files(
             folder.as_ref(),
             within(options),
             options.allow_patterns.as_deref(),
@@ -93,8 +94,8 @@ impl Hub {
                 hint: "check the folder, and the patterns that files must match",
             }));
         }
-        let repo = hub.create_repo(repo, options.private)?;
-        let mut upload = hub.upload_files(&files, &repo, branch, options)?;
+        let repo = self.create_repo(repo, options.private)?;
+        let mut upload = self.upload_files(&files, &repo, branch, options)?;
         upload.left_out = left_out;
         Ok(upload)
     }
@@ -104,7 +105,7 @@ impl Hub {
         files: &[LocalFile],
         repo: &RepoId,
         branch: &str,
-        options: &PushOptions,
+        options: &UploadOptions,
     ) -> Result<Upload> {
         let parent = self.repo_info(repo, branch)?.commit;
         let tree = self.tree(repo, &parent)?;
@@ -128,7 +129,22 @@ impl Hub {
                 .collect()
         };
         let (regular, large) = (of_mode(UploadMode::Regular), of_mode(UploadMode::Lfs));
-        let deleted = deleted(&tree, files, options);
+        let ignored: Vec<&str> = of_mode(UploadMode::Ignored)
+            .into_iter()
+            .map(|file| file.name.as_str())
+            .collect();
+        let ignored_weights: Vec<String> = ignored
+            .iter()
+            .filter(|name| looks_like_weights(name))
+            .map(|name| (*name).to_owned())
+            .collect();
+        if !ignored_weights.is_empty() && !options.allow_ignored {
+            return Err(Error::from(ErrorKind::WeightsIgnored {
+                repo: repo.to_string(),
+                files: ignored_weights,
+            }));
+        }
+        let deleted = deleted(&tree, files, &ignored, options);
         let mut uploaded: Vec<String> = regular
             .iter()
             .chain(&large)
@@ -144,6 +160,7 @@ impl Hub {
             uploaded,
             deleted: deleted.iter().map(|name| (*name).to_owned()).collect(),
             left_out: Vec::new(),
+            ignored: ignored.iter().map(|name| (*name).to_owned()).collect(),
         };
         if upload.uploaded.is_empty() && upload.deleted.is_empty() {
             return Ok(upload);
@@ -155,7 +172,7 @@ impl Hub {
         });
         self.upload_lfs(repo, (!options.create_pr).then_some(branch), &large)?;
         let summary = options.commit_message.as_deref().unwrap_or(COMMIT_MESSAGE);
-        let made = self.commit(&Plan {
+        let made = self.commit(&CommitPlan {
             repo,
             branch,
             parent: &parent,
@@ -181,37 +198,49 @@ impl Hub {
     }
 }
 
-/// The folder of the repository that the files come into; none for its root.
-fn within(options: &PushOptions) -> Option<&str> {
+/// The folder of the repository that receives the files; `None` for its root.
+fn within(options: &UploadOptions) -> Option<&str> {
     let path = options.path_in_repo.as_deref()?.trim_matches('/');
     let path = path.strip_prefix("./").unwrap_or(path);
     Some(path).filter(|path| !matches!(*path, "" | "."))
 }
 
 /// The files of the repository that the commit deletes.
-fn deleted<'a>(tree: &'a [TreeEntry], files: &[LocalFile], options: &PushOptions) -> Vec<&'a str> {
+///
+/// An ignored file is not uploaded, so it replaces nothing: the file of its name is kept, and where
+/// weights are ignored, all weights in that folder are kept, whatever else the commit brings.
+fn deleted<'a>(
+    tree: &'a [TreeEntry],
+    files: &[LocalFile],
+    ignored: &[&str],
+    options: &UploadOptions,
+) -> Vec<&'a str> {
     let within = within(options);
     let inner = |path: &'a str| match within {
         None => Some(path),
         Some(within) => path.strip_prefix(within)?.strip_prefix('/'),
     };
-    let brought: BTreeSet<&str> = files.iter().map(|file| file.name.as_str()).collect();
+    let names: BTreeSet<&str> = files.iter().map(|file| file.name.as_str()).collect();
+    let coming = names.iter().copied();
+    let coming: BTreeSet<&str> = coming.filter(|name| !ignored.contains(name)).collect();
     let paths = || tree.iter().map(|entry| entry.path.as_str());
     let shards = |index: &str| {
         let file = files.iter().find(|file| file.name == index)?;
         shard_names(&file.path)
     };
-    let replaced: HashSet<&str> = match options.replace_weights {
-        true => replaced(paths(), &brought, shards).into_iter().collect(),
+    let incomplete = folders_of_weights(ignored.iter().copied());
+    let mut replaced: HashSet<&str> = match options.replace_weights {
+        true => replaced(paths(), &coming, shards).into_iter().collect(),
         false => HashSet::new(),
     };
+    replaced.retain(|path| !is_within(path, &incomplete));
     paths()
         .filter(|path| {
             let is_meant =
                 inner(path).is_some_and(|inner| patterns::any(inner, &options.delete_patterns));
             (is_meant || replaced.contains(path))
                 && *path != GIT_ATTRIBUTES
-                && !brought.contains(path)
+                && !names.contains(path)
         })
         .collect()
 }

@@ -2,31 +2,30 @@
 
 use std::collections::BTreeSet;
 
+use super::options::GenerateOptions;
 use crate::error::{Error, Result};
 use crate::predict::first_largest;
 use crate::rng::Generator;
 
-/// What happens to the logits before one is drawn, in this order.
+/// What is done to the logits before a token is drawn, in the order of the fields.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Filters {
+pub(super) struct LogitFilters {
     pub(super) repetition_penalty: f64,
     pub(super) top_k: Option<usize>,
     pub(super) top_p: Option<f64>,
     pub(super) temperature: f64,
 }
 
-impl Default for Filters {
-    fn default() -> Self {
+impl LogitFilters {
+    pub(super) fn new(options: &GenerateOptions) -> Self {
         Self {
-            repetition_penalty: 1.0,
-            top_k: None,
-            top_p: None,
-            temperature: 1.0,
+            repetition_penalty: options.repetition_penalty,
+            top_k: options.top_k,
+            top_p: options.top_p,
+            temperature: options.temperature,
         }
     }
-}
 
-impl Filters {
     /// # Errors
     /// When a number is out of its range.
     pub(super) fn check(&self) -> Result<()> {
@@ -166,9 +165,9 @@ mod tests {
     /// What the processors of NNx leave of the logits `[2.0, -1.0, 0.5, 2.0, 1.0]`, before the
     /// temperature.
     #[track_caller]
-    fn check(filters: Filters, history: &[u32], expected: [f32; 5]) {
+    fn check(filters: LogitFilters, history: &[u32], expected: [f32; 5]) {
         let mut logits = [2.0, -1.0, 0.5, 2.0, 1.0];
-        let filters = Filters {
+        let filters = LogitFilters {
             temperature: 1.0,
             ..filters
         };
@@ -178,20 +177,20 @@ mod tests {
 
     #[test]
     fn filters_leave_what_those_of_python_leave() {
-        let all = Filters::default;
-        let penalty = Filters {
+        let all = || LogitFilters::new(&GenerateOptions::new());
+        let penalty = LogitFilters {
             repetition_penalty: 2.0,
             ..all()
         };
         check(penalty, &[0, 1, 1, 77], [1.0, -2.0, 0.5, 2.0, 1.0]);
-        let top_k = |count| Filters {
+        let top_k = |count| LogitFilters {
             top_k: Some(count),
             ..all()
         };
         check(top_k(1), &[], [2.0, -INF, -INF, 2.0, -INF]);
         check(top_k(3), &[], [2.0, -INF, -INF, 2.0, 1.0]);
         check(top_k(9), &[], [2.0, -1.0, 0.5, 2.0, 1.0]);
-        let top_p = |probability| Filters {
+        let top_p = |probability| LogitFilters {
             top_p: Some(probability),
             ..all()
         };
@@ -207,7 +206,8 @@ mod tests {
         let mut counts = [0.0; 4];
         for _ in 0..20_000 {
             let mut logits = [0.0, 2_f32.ln(), -INF, 5_f32.ln()];
-            let token = Filters::default().draw(&mut logits, &[], &mut generator);
+            let token =
+                LogitFilters::new(&GenerateOptions::new()).draw(&mut logits, &[], &mut generator);
             counts[token as usize] += 1.0;
         }
         for (count, share) in counts.into_iter().zip([1.0, 2.0, 0.0, 5.0]) {
@@ -228,38 +228,42 @@ mod tests {
             ([0.0, 1.0, INF], 2),
         ] {
             let mut copy = logits;
-            let token = Filters::default().draw(&mut copy, &[], &mut Generator::new(0));
+            let token = LogitFilters::new(&GenerateOptions::new()).draw(
+                &mut copy,
+                &[],
+                &mut Generator::new(0),
+            );
             assert_eq!(token, expected, "{logits:?}");
         }
     }
 
     #[test]
     fn options_out_of_range_are_refused() {
-        let all = Filters::default;
+        let all = || LogitFilters::new(&GenerateOptions::new());
         for (filters, expected) in [
             (
-                Filters {
+                LogitFilters {
                     temperature: -1.0,
                     ..all()
                 },
                 "`temperature` must be at least `0`, got `-1`",
             ),
             (
-                Filters {
+                LogitFilters {
                     repetition_penalty: 0.5,
                     ..all()
                 },
                 "`repetition_penalty` must be at least `1`, got `0.5`",
             ),
             (
-                Filters {
+                LogitFilters {
                     top_k: Some(0),
                     ..all()
                 },
                 "`top_k` must be at least `1`, got `0`",
             ),
             (
-                Filters {
+                LogitFilters {
                     top_p: Some(1.5),
                     ..all()
                 },

@@ -1,126 +1,18 @@
 //! How well a model does.
 
-mod task;
-
-use std::fmt;
-
 use candle_core::{DType, Device, Tensor};
-use nnx_params::{Average, Labels, Losses, NNEvaluationDataPoint, Nets};
+use nnx_params::{Labels, Losses, NNEvaluationDataPoint, Nets};
 
 use super::NNModel;
+use super::task_record::TaskRecord;
+use super::totals::{CollectedLabels, TotalLoss};
 use crate::batch::Batch;
 use crate::error::{Error, Result};
-use crate::loss::{IGNORE_INDEX, LossTerms, NllInput, class_indices, loss_terms};
-use crate::net::{Inputs, Mode, dtype_name};
+use crate::evaluate_options::EvaluateOptions;
+use crate::inputs::{Inputs, dtype_name};
+use crate::loss::{IGNORE_INDEX, class_indices, loss_terms};
+use crate::mode::Mode;
 use crate::predict::{at_least, largest};
-use task::Record;
-
-/// What an evaluation computes beside loss, error and the classification's metrics.
-///
-/// ```
-/// use nnx_net::{Evaluation, NllInput};
-/// use nnx_params::Average;
-///
-/// let evaluation = Evaluation::new()
-///     .average(Average::Weighted)
-///     .nll(NllInput::Logits)
-///     .extra("samples", |truth, _| truth.len() as f64);
-/// # let _ = evaluation;
-/// ```
-#[derive(Default)]
-pub struct Evaluation<'a> {
-    average: Average,
-    nll: NllInput,
-    extra: Vec<(String, Metric<'a>)>,
-}
-
-/// A metric of the true and the predicted labels.
-type Metric<'a> = Box<dyn Fn(&Labels, &Labels) -> f64 + 'a>;
-
-impl<'a> Evaluation<'a> {
-    /// NNx 0.4.1's evaluation without metrics of your own.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// How the scores of classes become one. Default: macro.
-    #[must_use]
-    pub fn average(mut self, average: Average) -> Self {
-        self.average = average;
-        self
-    }
-
-    /// What the negative log-likelihood is fed with. Default: as in NNx 0.4.1.
-    #[must_use]
-    pub fn nll(mut self, input: NllInput) -> Self {
-        self.nll = input;
-        self
-    }
-
-    /// A metric of your own, computed once from the true and the predicted labels of all batches;
-    /// it stands in the result's `extra`.
-    #[must_use]
-    pub fn extra(mut self, name: &str, metric: impl Fn(&Labels, &Labels) -> f64 + 'a) -> Self {
-        self.extra.push((name.to_owned(), Box::new(metric)));
-        self
-    }
-
-    /// The metrics of labels.
-    fn labels(&self, truth: &Labels, predicted: &Labels) -> Result<NNEvaluationDataPoint> {
-        let point = NNEvaluationDataPoint::of(truth, predicted, self.average)?;
-        Ok(self.extra.iter().fold(point, |point, (name, metric)| {
-            point.with_extra(name, metric(truth, predicted))
-        }))
-    }
-}
-
-impl fmt::Debug for Evaluation<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<_> = self.extra.iter().map(|(name, _)| name).collect();
-        f.debug_struct("Evaluation")
-            .field("average", &self.average)
-            .field("nll", &self.nll)
-            .field("extra", &names)
-            .finish()
-    }
-}
-
-/// Loss terms that add up over batches.
-#[derive(Clone, Copy, Debug, Default)]
-struct TotalLoss {
-    numerator: f64,
-    weight: f64,
-}
-
-impl TotalLoss {
-    fn add(&mut self, terms: &LossTerms) -> Result<()> {
-        self.numerator += f64::from(terms.numerator.to_scalar::<f32>()?);
-        self.weight += terms.weight;
-        Ok(())
-    }
-
-    /// NaN where nothing counts.
-    fn mean(self) -> f64 {
-        self.numerator / self.weight
-    }
-}
-
-/// Labels of batch after batch.
-#[derive(Debug, Default)]
-struct Collected(Option<(Labels, Labels)>);
-
-impl Collected {
-    fn add(&mut self, truth: Labels, predicted: Labels) -> Result<()> {
-        match &mut self.0 {
-            None => self.0 = Some((truth, predicted)),
-            Some(all) => {
-                all.0.extend(truth)?;
-                all.1.extend(predicted)?;
-            }
-        }
-        Ok(())
-    }
-}
 
 impl NNModel {
     /// Loss, error, accuracy, precision, recall and F1 over all batches, in evaluation mode: the
@@ -154,7 +46,7 @@ impl NNModel {
         &self,
         batches: impl IntoIterator<Item = Batch>,
     ) -> Result<NNEvaluationDataPoint> {
-        self.evaluate_with(batches, &Evaluation::new())
+        self.evaluate_with(batches, &EvaluateOptions::new())
     }
 
     /// [`evaluate`](Self::evaluate) with metrics of your own, or by other rules.
@@ -164,35 +56,35 @@ impl NNModel {
     pub fn evaluate_with(
         &self,
         batches: impl IntoIterator<Item = Batch>,
-        evaluation: &Evaluation<'_>,
+        options: &EvaluateOptions<'_>,
     ) -> Result<NNEvaluationDataPoint> {
         if let Some(task) = self.params.task() {
-            let mut record = Record::new(task, self.params.loss());
+            let mut record = TaskRecord::new(task, self.params.loss());
             for batch in batches {
                 let (logits, targets) = self.outputs(&batch)?;
-                record.add(&logits, &targets, evaluation)?;
+                record.add(&logits, &targets, options)?;
             }
-            return record.finish(evaluation);
+            return record.finish(options);
         }
         let loss = self.params.loss();
         let (mut samples, mut total) = (0, TotalLoss::default());
-        let mut labels = Collected::default();
+        let mut labels = CollectedLabels::default();
         for batch in batches {
             let (logits, targets) = self.outputs(&batch)?;
             samples += targets.dims().first().copied().unwrap_or_default();
-            let terms = loss_terms(loss, &logits, &targets, evaluation.nll)?;
+            let terms = loss_terms(loss, &logits, &targets, options.nll)?;
             if let Some((truth, predicted)) = self.labels(&logits, &targets)? {
                 labels.add(truth, predicted)?;
             }
             total.add(&terms)?;
         }
-        let Some((truth, predicted)) = labels.0 else {
+        let Some((truth, predicted)) = labels.into_pair() else {
             return Err(Error::configuration(match samples {
                 0 => "an evaluation needs at least one sample, got none",
                 _ => "an evaluation needs at least one target that counts, all are ignored",
             }));
         };
-        let point = evaluation.labels(&truth, &predicted)?;
+        let point = options.point(&truth, &predicted)?;
         let accuracy = point.accuracy().map_or(f64::NAN, |value| value.as_f64());
         Ok(point.with_loss(total.mean()).with_error(1.0 - accuracy))
     }
@@ -200,10 +92,10 @@ impl NNModel {
     /// The logits that count and their targets, on the CPU; those of a transformer as rows.
     fn outputs(&self, batch: &Batch) -> Result<(Tensor, Tensor)> {
         self.full_precision()?;
-        let inputs = self.inputs(Inputs::from(batch.inputs()))?;
+        let inputs = self.inputs(Inputs::from(&batch.inputs))?;
         let logits = self.net.forward(&inputs, &mut Mode::Eval)?;
         let mut logits = logits.detach().to_device(&Device::Cpu)?;
-        let mut targets = batch.targets().to_device(&Device::Cpu)?;
+        let mut targets = batch.targets.to_device(&Device::Cpu)?;
         if self.net.kind() == Nets::Transformer {
             let classes = logits.dim(2)?;
             if targets.dims() == logits.dims() {
@@ -214,7 +106,7 @@ impl NNModel {
                 logits = logits.reshape(((), classes))?;
             }
         }
-        if let Some(seeds) = batch.seeds().filter(|_| is_graph(self.net.kind())) {
+        if let Some(seeds) = batch.seeds.filter(|_| is_graph(self.net.kind())) {
             logits = first_rows(&logits, seeds)?;
             targets = first_rows(&targets, seeds)?;
         }

@@ -1,4 +1,4 @@
-//! The weights alone, as a file.
+//! Writing the weights alone.
 
 use std::path::Path;
 
@@ -8,8 +8,8 @@ use super::{MODULE_VERSION, NNModel};
 use crate::error::Result;
 
 impl NNModel {
-    /// Writes the state dict as `torch.save(model.net.state_dict(), path)` does, for anyone who has
-    /// PyTorch. It records no transforms: what they made of the net is not in the file.
+    /// Writes the state dict as `torch.save(model.net.state_dict(), path)` does, for use with PyTorch
+    /// alone. The file does not record the transforms of the net.
     ///
     /// # Errors
     /// When the weights cannot be brought to the CPU, or writing fails; the target is unchanged then.

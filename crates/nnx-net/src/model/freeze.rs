@@ -1,39 +1,15 @@
-//! Which parameters training leaves alone.
-
-use std::collections::HashSet;
+//! Excluding parameters from training.
 
 use candle_core::Var;
 
 use super::NNModel;
 use crate::error::{Error, Result};
 use crate::glob;
-use crate::parameters::Parameters;
-
-/// The names of the parameters that are not trained; a tied one counts under its first name.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Frozen(HashSet<String>);
-
-impl Frozen {
-    /// What a recipe leaves frozen: the layers that LoRA stands beside.
-    pub(super) fn by_recipe(parameters: &Parameters) -> Self {
-        let lora = |name: &str| {
-            let (layer, _) = name.rsplit_once(".base.")?;
-            parameters.get(&format!("{layer}.lora_A"))
-        };
-        let is_base = |var: &Var| {
-            let id = var.as_tensor().id();
-            let mut names = parameters.iter();
-            names.any(|(name, other)| other.as_tensor().id() == id && lora(name).is_some())
-        };
-        let names = parameters.distinct().filter(|(_, var)| is_base(var));
-        Self(names.map(|(name, _)| name.to_owned()).collect())
-    }
-}
 
 impl NNModel {
-    /// Excludes the parameters from training whose names match one of the shell patterns, and tells
-    /// how many were not excluded before. A `*` matches dots too; a tied parameter has the first of
-    /// its names.
+    /// Excludes the parameters whose names match one of the shell patterns from training, and returns
+    /// how many were not excluded before. A `*` also matches dots; a tied parameter is matched by its
+    /// first name.
     ///
     /// ```
     /// # use nnx_net::NNModel;
@@ -47,28 +23,26 @@ impl NNModel {
     /// When there is no pattern.
     pub fn freeze(&mut self, patterns: &[&str]) -> Result<usize> {
         let names = self.matching("freeze", patterns)?;
-        let newly = names
-            .into_iter()
-            .filter(|name| self.frozen.0.insert(name.clone()));
+        let newly = names.into_iter().filter(|name| self.frozen.insert(name));
         Ok(newly.count())
     }
 
-    /// Takes parameters back into training, and tells how many were excluded before.
+    /// Includes parameters in training again, and returns how many were excluded before.
     ///
     /// # Errors
     /// As for [`freeze`](Self::freeze).
     pub fn unfreeze(&mut self, patterns: &[&str]) -> Result<usize> {
         let names = self.matching("unfreeze", patterns)?;
-        let newly = names.into_iter().filter(|name| self.frozen.0.remove(name));
+        let newly = names.into_iter().filter(|name| self.frozen.remove(name));
         Ok(newly.count())
     }
 
     /// The parameters that training changes, each once, in the order of the state dict.
     ///
-    /// Those that LoRA stands beside are frozen from the start.
+    /// The base layers of LoRA are excluded from the start.
     pub fn trainable(&self) -> impl Iterator<Item = (&str, &Var)> {
         let all = self.net.parameters().distinct();
-        all.filter(|(name, _)| !self.frozen.0.contains(*name))
+        all.filter(|(name, _)| !self.frozen.contains(name))
     }
 
     fn matching(&self, call: &str, patterns: &[&str]) -> Result<Vec<String>> {

@@ -1,20 +1,21 @@
-//! A model as a table.
+//! The layers of a model as a table.
 
 use std::fmt;
 
 use super::NNModel;
 use crate::error::Result;
-use crate::net::{Inputs, Mode, Trace};
+use crate::inputs::Inputs;
+use crate::mode::{Mode, Trace};
 
-/// The layers of a model with what each gives for some input; it displays as a table.
+/// The layers of a model and the shapes of their outputs for some input. `Display` writes a table.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Summary {
-    /// The layers in the order in which they ran, then parameters that belong to none of them.
+    /// The layers in the order in which they ran, then parameters that belong to no layer.
     pub layers: Vec<SummaryLayer>,
     /// The number of elements of all parameters, tied ones counted once.
     pub parameters: usize,
-    /// Those among them that training changes.
+    /// The number of elements of the parameters that training changes.
     pub trainable: usize,
 }
 
@@ -22,13 +23,13 @@ pub struct Summary {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SummaryLayer {
-    /// Its path in the module tree, or the parameter's name.
+    /// The path of the layer in the module tree, or the name of the parameter.
     pub path: String,
     /// The Python class.
     pub class: &'static str,
-    /// The shape of its output, or of the parameter.
+    /// The shape of the layer's output, or of the parameter.
     pub output: Vec<usize>,
-    /// The number of elements of its parameters that no earlier line has.
+    /// The number of elements of its parameters, without those that an earlier line has counted.
     pub parameters: usize,
 }
 
@@ -36,7 +37,7 @@ impl NNModel {
     /// Runs the net in evaluation mode on an input, and lists its layers.
     ///
     /// # Errors
-    /// When the inputs are not what the net takes.
+    /// When the inputs are not valid for the net.
     pub fn summary<'a>(&self, inputs: impl Into<Inputs<'a>>) -> Result<Summary> {
         let inputs = self.inputs(inputs.into())?;
         let mut trace = Trace::default();

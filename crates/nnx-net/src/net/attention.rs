@@ -1,16 +1,16 @@
-//! Attention of many heads.
+//! Multi-head attention.
 
 use candle_core::{D, Tensor};
 use nnx_params::Activations;
 
-use super::Mode;
 use crate::activation::activate;
 use crate::dropout::dropout;
 use crate::error::Result;
 use crate::linear::Linear;
-use crate::parameters::Builder;
+use crate::mode::Mode;
+use crate::param_builder::ParamBuilder;
 
-/// The two linear layers around attention, and the attention itself.
+/// The attention and its two linear layers.
 ///
 /// Parameters: `{path}.w_qkv.weight [3 · d, d]` and `{path}.w_o.weight [d, d]`.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ impl Attention {
         width: usize,
         heads: usize,
         dropout_prob: f64,
-        builder: &mut Builder<'_>,
+        builder: &mut ParamBuilder<'_>,
     ) -> Result<Self> {
         builder.module(path);
         let mut linear = |name: &str, outputs| {
@@ -53,7 +53,7 @@ impl Attention {
         })
     }
 
-    /// What each token asks, offers and says, from `[N, T, d]`.
+    /// The queries, keys and values of tokens `[N, T, d]`.
     ///
     /// # Errors
     /// When candle fails.
@@ -72,8 +72,8 @@ impl Attention {
         })
     }
 
-    /// Each query's mean of the values, weighted by how well the keys answer it; `mask` is added to
-    /// the scores `[T, keys]`.
+    /// For each query the mean of the values, weighted by the softmax of the scores of its keys; `mask`
+    /// is added to the scores `[T, keys]`.
     ///
     /// # Errors
     /// When candle fails.
@@ -103,8 +103,8 @@ impl Attention {
     }
 }
 
-/// 0 where the key is not later than the query, else minus infinity; the last key belongs to the
-/// last query. None where there is nothing to hide.
+/// 0 if the key is not later than the query, otherwise minus infinity; the last key has the position
+/// of the last query. `None` if no key is hidden.
 ///
 /// # Errors
 /// When candle fails.

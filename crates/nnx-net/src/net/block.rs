@@ -1,14 +1,15 @@
 //! The block of TRANSFORMER and VIT.
 
 use candle_core::Tensor;
+use nnx_params::{NNTransformerParams, NNViTParams};
 
-use super::Mode;
 use super::attention::{Attention, Heads};
 use super::rms_norm::RmsNorm;
 use super::swiglu::SwiGlu;
 use crate::dropout::dropout;
 use crate::error::Result;
-use crate::parameters::Builder;
+use crate::mode::Mode;
+use crate::param_builder::ParamBuilder;
 
 /// `x += drop(attention(norm(x)))`, then `x += drop(feed-forward(norm(x)))`.
 ///
@@ -23,26 +24,60 @@ pub(super) struct Block {
     dropout_prob: f64,
 }
 
-/// What a block is made by.
+/// The configuration of a block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BlockParams {
     /// The size of a token; the number of heads divides it.
     pub(super) width: usize,
     pub(super) heads: usize,
-    /// The width of the feed-forward layer, in widths of a token.
+    /// The width of the feed-forward layer, as a multiple of the size of a token.
     pub(super) ffn_mult: usize,
     pub(super) attn_dropout: f64,
     pub(super) resid_dropout: f64,
-    /// Whether the attention has a module that rotates, which has no parameters.
+    /// Whether the attention has a module for rotations; it has no parameters.
     pub(super) rope: bool,
 }
 
+/// The two classes have the same getters, but no trait in common.
+macro_rules! block_params {
+    ($($class:ty, rope: $rope:literal;)*) => {$(
+        impl From<&$class> for BlockParams {
+            fn from(params: &$class) -> Self {
+                Self {
+                    width: params.d_model(),
+                    heads: params.n_heads(),
+                    ffn_mult: params.ffn_mult(),
+                    attn_dropout: params.attn_dropout().as_f64(),
+                    resid_dropout: params.resid_dropout().as_f64(),
+                    rope: $rope,
+                }
+            }
+        }
+    )*};
+}
+
+block_params! {
+    NNTransformerParams, rope: true;
+    NNViTParams, rope: false;
+}
+
 impl Block {
-    /// The block at that path.
+    /// The blocks `blocks.0`, `blocks.1` and so on.
     ///
     /// # Errors
     /// When a parameter cannot be made.
-    pub(super) fn new(path: &str, params: BlockParams, builder: &mut Builder<'_>) -> Result<Self> {
+    pub(super) fn stack(
+        count: usize,
+        params: BlockParams,
+        builder: &mut ParamBuilder<'_>,
+    ) -> Result<Vec<Self>> {
+        builder.module("blocks");
+        (0..count)
+            .map(|index| Self::new(&format!("blocks.{index}"), params, builder))
+            .collect()
+    }
+
+    fn new(path: &str, params: BlockParams, builder: &mut ParamBuilder<'_>) -> Result<Self> {
         let width = params.width;
         builder.module(path);
         let norm1 = RmsNorm::new(&format!("{path}.norm1"), width, builder)?;
@@ -66,8 +101,11 @@ impl Block {
         })
     }
 
-    /// The outputs for tokens `[N, T, width]`. The function sees the heads before they attend, and
-    /// gives them with the mask of what they do not attend to.
+    /// The outputs for tokens `[N, T, width]`. The function is given the heads before attention, and
+    /// returns them with the mask of the keys that a query does not attend to.
+    ///
+    /// # Errors
+    /// When candle or the function fails.
     pub(super) fn forward(
         &self,
         xs: &Tensor,

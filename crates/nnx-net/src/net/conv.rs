@@ -3,13 +3,15 @@
 use candle_core::{D, Tensor, Var};
 use nnx_params::{Activations, NNConvParams, Nets};
 
-use super::input::rows;
+use super::Net;
 use super::mlp::Mlp;
-use super::{Mode, Net};
 use crate::activation::activate;
 use crate::error::{Error, Result};
 use crate::init::Init;
-use crate::parameters::{Builder, Parameters};
+use crate::inputs::rows;
+use crate::mode::Mode;
+use crate::param_builder::ParamBuilder;
+use crate::parameters::Parameters;
 
 /// Convolution, activation and max-pooling per block, then linear layers.
 ///
@@ -19,15 +21,15 @@ use crate::parameters::{Builder, Parameters};
 pub(super) struct Conv {
     params: NNConvParams,
     activation: Activations,
-    convs: Vec<Block>,
+    convs: Vec<ConvBlock>,
     fcs: Mlp,
     parameters: Parameters,
 }
 
 #[derive(Debug)]
-struct Block {
+struct ConvBlock {
     weight: Var,
-    /// Shaped so that it spreads over images.
+    /// `[out]`, one number per channel.
     bias: Var,
 }
 
@@ -36,7 +38,7 @@ impl Conv {
     ///
     /// # Errors
     /// When a layer has no activation, or a parameter cannot be made.
-    pub(super) fn new(params: &NNConvParams, mut builder: Builder<'_>) -> Result<Self> {
+    pub(super) fn new(params: &NNConvParams, mut builder: ParamBuilder<'_>) -> Result<Self> {
         let activation = params.base().activation().ok_or_else(|| {
             Error::configuration("net `conv` needs an activation for its convolution blocks")
         })?;
@@ -48,7 +50,7 @@ impl Conv {
             let path = format!("convs.{j}");
             builder.module(&path);
             let fan_in = fan_in(channels, kernel)?;
-            convs.push(Block {
+            convs.push(ConvBlock {
                 weight: builder.parameter(
                     format!("{path}.weight"),
                     &[next, channels, kernel, kernel],
@@ -118,10 +120,11 @@ impl Net for Conv {
     }
 }
 
-/// The largest element of each square of `size`, without overlap; what is left over at the edges
-/// does not count. NaN is above all, and the gradient goes to the first of equal elements.
+/// The largest element of each square of `size`, without overlap; elements at the edges that do not
+/// fill a square are ignored. NaN counts as larger than every number, and the gradient goes to the
+/// first of equal elements.
 ///
-/// candle's own pooling overlooks NaN, and spreads gradients over equal elements.
+/// candle's pooling ignores NaN, and distributes the gradient over equal elements.
 fn max_pool(xs: &Tensor, size: usize) -> Result<Tensor> {
     let (count, channels, height, width) = xs.dims4()?;
     let (rows, columns) = (height / size, width / size);
@@ -141,9 +144,9 @@ fn max_pool(xs: &Tensor, size: usize) -> Result<Tensor> {
     Ok(largest.reshape((count, channels, rows, columns))?)
 }
 
-/// The same in one pass, which has candle's gradient.
+/// [`max_pool`] in one pass, whose gradient would be candle's.
 fn max_pool_without_gradient(xs: &Tensor, size: usize) -> Result<Tensor> {
-    // A sum is finite only where nothing is NaN, and then candle's pooling is right.
+    // The sum is finite only if no element is NaN, and then candle's pooling is correct.
     let sum: f32 = xs.sum_all()?.to_scalar()?;
     if sum.is_finite() {
         Ok(xs.max_pool2d(size)?)

@@ -1,13 +1,15 @@
-//! FEED_FWD: fully connected layers one behind the other.
+//! FEED_FWD: fully connected layers in sequence.
 
 use candle_core::Tensor;
 use nnx_params::{NNParams, Nets};
 
-use super::input::rows;
+use super::Net;
 use super::mlp::Mlp;
-use super::{Mode, Net};
 use crate::error::Result;
-use crate::parameters::{Builder, Parameters};
+use crate::inputs::rows;
+use crate::mode::Mode;
+use crate::param_builder::ParamBuilder;
+use crate::parameters::Parameters;
 
 /// Linear, activation and dropout per hidden layer, then one linear layer whose outputs are the
 /// logits.
@@ -25,7 +27,7 @@ impl FeedFwd {
     ///
     /// # Errors
     /// When a hidden layer has no activation, or a parameter cannot be made.
-    pub(super) fn new(params: &NNParams, mut builder: Builder<'_>) -> Result<Self> {
+    pub(super) fn new(params: &NNParams, mut builder: ParamBuilder<'_>) -> Result<Self> {
         let input_dim = params.input_dim();
         Ok(Self {
             input_dim,

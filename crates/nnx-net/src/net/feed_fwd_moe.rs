@@ -1,18 +1,18 @@
-//! FEED_FWD_MOE: hidden layers of experts, of which a router takes a few for each row.
-
-mod top_k;
+//! FEED_FWD_MOE: hidden layers of experts; a router chooses a few of them for each row.
 
 use candle_core::{D, DType, Tensor};
 use nnx_params::{Activations, NNMoEParams, Nets};
 
+use super::Net;
 use super::hidden::Hidden;
-use super::input::rows;
-use super::{Mode, Net};
+use super::top_k::top_k;
 use crate::activation::activate;
 use crate::error::Result;
+use crate::inputs::rows;
 use crate::linear::Linear;
-use crate::parameters::{Builder, Parameters};
-use top_k::top_k;
+use crate::mode::Mode;
+use crate::param_builder::ParamBuilder;
+use crate::parameters::Parameters;
 
 /// Experts, activation and dropout per hidden layer, then one linear layer.
 ///
@@ -40,7 +40,7 @@ impl FeedFwdMoE {
     ///
     /// # Errors
     /// When a hidden layer has no activation, or a parameter cannot be made.
-    pub(super) fn new(params: &NNMoEParams, mut builder: Builder<'_>) -> Result<Self> {
+    pub(super) fn new(params: &NNMoEParams, mut builder: ParamBuilder<'_>) -> Result<Self> {
         builder.module("layers");
         let base = params.base();
         let mut width = base.input_dim();
@@ -48,7 +48,7 @@ impl FeedFwdMoE {
         for (i, &next) in base.hidden_dims().unwrap_or_default().iter().enumerate() {
             let path = format!("layers.{i}");
             let experts = Experts::new(&path, (width, next), params, &mut builder)?;
-            hidden.push((experts, Hidden::of(base, i)?));
+            hidden.push((experts, Hidden::new(base, i)?));
             width = next;
         }
         let path = format!("layers.{}", hidden.len());
@@ -98,7 +98,7 @@ impl Experts {
         path: &str,
         (inputs, outputs): (usize, usize),
         params: &NNMoEParams,
-        builder: &mut Builder<'_>,
+        builder: &mut ParamBuilder<'_>,
     ) -> Result<Self> {
         let count = params.num_experts();
         builder.module(path);
@@ -115,8 +115,9 @@ impl Experts {
         })
     }
 
-    /// The outputs, and how unevenly the rows were spread: `E · Σ f_e · P_e` with the share of rows
-    /// `f` and the mean probability `P` of each expert, 1 where all have the same.
+    /// The outputs, and how unevenly the experts were used: `E · Σ f_e · P_e` with the fraction of
+    /// choices `f_e` and the mean probability `P_e` of each of the `E` experts. It is 1 if all experts
+    /// are used equally.
     fn forward(&self, xs: &Tensor, mode: &mut Mode<'_>) -> Result<(Tensor, Tensor)> {
         let (count, device) = (xs.dim(0)?, xs.device());
         let logits = self.router.forward(xs, mode)?;
@@ -132,7 +133,7 @@ impl Experts {
         let mut ys = Tensor::zeros((count, self.outputs), DType::F32, device)?;
         let mut shares = Vec::new();
         for (e, expert) in (0_u32..).zip(&self.experts) {
-            // Places in the list of choices, and the rows that made them.
+            // The positions of this expert in the list of choices, and the rows that chose it.
             let (places, takers): (Vec<u32>, Vec<u32>) = (0_u32..)
                 .zip(chosen.chunks(self.top_k))
                 .flat_map(|(row, own)| own.iter().map(move |choice| (row, *choice)))

@@ -1,17 +1,17 @@
-//! What the nets on graphs share: the two inputs, and sums along edges.
+//! The parts that the nets on graphs share: the two inputs, and sums along edges.
 
 use candle_core::{DType, Tensor};
 use nnx_params::{NNParams, Nets};
 
-use super::Mode;
 use super::hidden::Hidden;
-use super::input::{wrong_count, wrong_dtype, wrong_shape};
 use crate::error::{Error, Result};
+use crate::inputs::{wrong_count, wrong_dtype, wrong_shape};
+use crate::mode::Mode;
 
-/// A graph: the numbers at its nodes, and its edges.
+/// A graph: the features of its nodes, and its edges.
 #[derive(Debug)]
 pub(super) struct Graph {
-    /// Float32, a row a node.
+    /// Float32, one row per node.
     pub(super) nodes: Tensor,
     /// The edges.
     pub(super) edges: Edges,
@@ -26,11 +26,11 @@ pub(super) struct Edges {
 }
 
 impl Graph {
-    /// Reads a net's inputs: nodes `[N, input_dim]` and edges `[2, M]`, sources above targets.
+    /// Reads a net's inputs: nodes `[N, input_dim]` and edges `[2, M]`, whose first row has the sources.
     ///
     /// # Errors
-    /// When they are not that, or an edge ends at a node that is not there.
-    pub(super) fn of(net: Nets, input_dim: usize, inputs: &[Tensor]) -> Result<Self> {
+    /// When they have another dtype or shape, or an edge has an end that is not a node.
+    pub(super) fn from_inputs(net: Nets, input_dim: usize, inputs: &[Tensor]) -> Result<Self> {
         let [nodes, edges] = inputs else {
             let expected = "two inputs, nodes and edges".to_owned();
             return Err(wrong_count(net, expected, inputs));
@@ -79,7 +79,7 @@ impl Graph {
 }
 
 impl Edges {
-    /// The edges without those from a node to itself, and then one such edge for every node.
+    /// The edges with exactly one edge from every node to itself, after all others.
     pub(super) fn with_own_loops(&self) -> Self {
         let (mut sources, mut targets): (Vec<u32>, Vec<u32>) = self
             .pairs()
@@ -95,7 +95,7 @@ impl Edges {
         }
     }
 
-    /// Source and target of each edge.
+    /// The source and the target of each edge.
     pub(super) fn pairs(&self) -> impl Iterator<Item = (u32, u32)> {
         self.sources
             .iter()
@@ -103,7 +103,7 @@ impl Edges {
             .zip(self.targets.iter().copied())
     }
 
-    /// How many edges end at each node.
+    /// The number of edges that end at each node.
     pub(super) fn incoming(&self) -> Vec<f32> {
         let mut degrees = vec![0.0; self.nodes];
         for target in &self.targets {
@@ -112,7 +112,7 @@ impl Edges {
         degrees
     }
 
-    /// How many there are.
+    /// The number of edges.
     pub(super) fn len(&self) -> usize {
         self.sources.len()
     }
@@ -138,7 +138,7 @@ impl Edges {
         Ok(rows.contiguous()?.index_select(&indices, 0)?)
     }
 
-    /// For each node the sum of the rows of the edges that end there.
+    /// For each node the sum of the rows of the edges that end at it.
     ///
     /// # Errors
     /// When candle fails.
@@ -154,8 +154,8 @@ impl Edges {
 }
 
 /// A layer on a graph.
-pub(super) trait Layer {
-    /// New rows from those of the nodes.
+pub(super) trait GraphLayer {
+    /// New rows of the nodes.
     ///
     /// # Errors
     /// When candle fails.
@@ -165,17 +165,17 @@ pub(super) trait Layer {
     const CLASS: &'static str;
 }
 
-/// Layers on a graph, activation and dropout behind all but the last.
+/// Layers on a graph, with activation and dropout after all but the last.
 #[derive(Debug)]
-pub(super) struct Stack<L> {
+pub(super) struct GraphLayers<L> {
     input_dim: usize,
     hidden: Vec<(L, Hidden)>,
     output: L,
 }
 
-impl<L: Layer> Stack<L> {
-    /// The layers between the widths of the parameters, of which `build` makes each from its number
-    /// and whether it is the last.
+impl<L: GraphLayer> GraphLayers<L> {
+    /// The layers for the widths in the parameters. `build` makes each from its number, the widths of
+    /// its inputs and outputs, and whether it is the last.
     ///
     /// # Errors
     /// When a hidden layer has no activation, or `build` fails.
@@ -186,7 +186,7 @@ impl<L: Layer> Stack<L> {
         let mut width = params.input_dim();
         let mut hidden = Vec::new();
         for (i, &next) in params.hidden_dims().unwrap_or_default().iter().enumerate() {
-            hidden.push((build(i, width, next, false)?, Hidden::of(params, i)?));
+            hidden.push((build(i, width, next, false)?, Hidden::new(params, i)?));
             width = next;
         }
         let output = build(hidden.len(), width, params.output_dim(), true)?;
@@ -197,10 +197,10 @@ impl<L: Layer> Stack<L> {
         })
     }
 
-    /// Runs the layers on a net's inputs; `prepare` changes the edges before.
+    /// Runs the layers on a net's inputs, after `prepare` has changed the edges.
     ///
     /// # Errors
-    /// When the inputs are no graph of this net's, or candle fails.
+    /// When the inputs are not a graph that fits the net, or candle fails.
     pub(super) fn forward(
         &self,
         net: Nets,
@@ -208,7 +208,7 @@ impl<L: Layer> Stack<L> {
         mode: &mut Mode<'_>,
         prepare: impl FnOnce(Edges) -> Edges,
     ) -> Result<Tensor> {
-        let Graph { nodes, edges } = Graph::of(net, self.input_dim, inputs)?;
+        let Graph { nodes, edges } = Graph::from_inputs(net, self.input_dim, inputs)?;
         let edges = prepare(edges);
         let mut xs = nodes;
         for (i, (layer, hidden)) in self.hidden.iter().enumerate() {

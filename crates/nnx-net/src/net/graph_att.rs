@@ -3,27 +3,29 @@
 use candle_core::{D, Tensor, Var};
 use nnx_params::{NNParams, Nets};
 
-use super::graph::{Edges, Layer, Stack};
-use super::{Mode, Net};
+use super::Net;
+use super::graph::{Edges, GraphLayer, GraphLayers};
 use crate::error::{Error, Result};
 use crate::init::Init;
-use crate::parameters::{Builder, Parameters};
+use crate::mode::Mode;
+use crate::param_builder::ParamBuilder;
+use crate::parameters::Parameters;
 
 /// PyG's `GATConv` layers: `y_i = Σ_j α_ij x_j Wᵀ + b` over the edges from `j` to `i`, with one loop
 /// a node, where `α` is the softmax over a node's edges of `leaky_relu(s · x_j Wᵀ + t · x_i Wᵀ)`.
 ///
-/// Each head does this alone. Hidden layers put the heads side by side, the last takes their mean.
+/// Each head does this separately. Hidden layers concatenate the heads, the last layer averages them.
 ///
 /// Parameters: `layers.{i}.att_src [1, heads, out]`, `layers.{i}.att_dst [1, heads, out]`,
 /// `layers.{i}.bias`, `layers.{i}.lin.weight [heads · out, in]`.
 #[derive(Debug)]
 pub(super) struct GraphAtt {
-    layers: Stack<Attention>,
+    layers: GraphLayers<GatLayer>,
     parameters: Parameters,
 }
 
 #[derive(Debug)]
-struct Attention {
+struct GatLayer {
     sources: Var,
     targets: Var,
     bias: Var,
@@ -39,7 +41,7 @@ impl GraphAtt {
     /// # Errors
     /// When the parameters have no number of heads, a hidden layer has no activation, or a
     /// parameter cannot be made.
-    pub(super) fn new(params: &NNParams, mut builder: Builder<'_>) -> Result<Self> {
+    pub(super) fn new(params: &NNParams, mut builder: ParamBuilder<'_>) -> Result<Self> {
         let heads = params.n_heads().filter(|heads| *heads > 0).ok_or_else(|| {
             let found = params.n_heads().map_or("None".into(), |n| n.to_string());
             Error::configuration(format!(
@@ -47,7 +49,7 @@ impl GraphAtt {
             ))
         })?;
         builder.module("layers");
-        let layers = Stack::new(params, |i, inputs, outputs, is_last| {
+        let layers = GraphLayers::new(params, |i, inputs, outputs, is_last| {
             let path = format!("layers.{i}");
             for module in ["", ".aggr_module", ".lin"] {
                 builder.module(format!("{path}{module}"));
@@ -72,7 +74,7 @@ impl GraphAtt {
             let weight =
                 builder.parameter(format!("{path}.lin.weight"), &[wide, inputs], weight)?;
             let shape = [1, heads, outputs];
-            Ok(Attention {
+            Ok(GatLayer {
                 sources: builder.parameter(format!("{path}.att_src"), &shape, attention)?,
                 targets: builder.parameter(format!("{path}.att_dst"), &shape, attention)?,
                 bias: builder.parameter(
@@ -108,7 +110,7 @@ impl Net for GraphAtt {
     }
 }
 
-impl Layer for Attention {
+impl GraphLayer for GatLayer {
     const CLASS: &'static str = "GATConv";
 
     fn forward(&self, nodes: &Tensor, edges: &Edges, mode: &mut Mode<'_>) -> Result<Tensor> {
@@ -124,7 +126,7 @@ impl Layer for Attention {
             + edges.at_targets(&scores(&self.targets)?)?)?;
         let is_low = scores.lt(0.0)?;
         let scores = is_low.where_cond(&(&scores * SLOPE)?, &scores)?;
-        // The largest score of a node is a constant: shifting by it changes no weight.
+        // Subtracting the largest score of a node changes no weight and avoids an overflow.
         let shifted = (&scores - edges.at_targets(&largest(&scores, edges, count)?)?)?;
         let powers = shifted.exp()?;
         let sums = (edges.sum_at_targets(&powers)? + FLOOR)?;
@@ -142,7 +144,7 @@ impl Layer for Attention {
     }
 }
 
-/// For each node and head the largest score of the edges that end there.
+/// For each node and head the largest score of the edges that end at it.
 fn largest(scores: &Tensor, edges: &Edges, nodes: usize) -> Result<Tensor> {
     let rows = scores.detach().to_vec2::<f32>()?;
     let heads = scores.dim(1)?;

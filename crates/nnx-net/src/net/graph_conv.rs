@@ -1,26 +1,28 @@
-//! GRAPH_CONV: layers that average over neighbours, by the degrees at both ends of an edge.
+//! GRAPH_CONV: layers that average over neighbours, weighted by the degrees of both ends of an edge.
 
 use candle_core::{Tensor, Var};
 use nnx_params::{NNParams, Nets};
 
-use super::graph::{Edges, Layer, Stack};
-use super::{Mode, Net};
+use super::Net;
+use super::graph::{Edges, GraphLayer, GraphLayers};
 use crate::error::Result;
 use crate::init::Init;
-use crate::parameters::{Builder, Parameters};
+use crate::mode::Mode;
+use crate::param_builder::ParamBuilder;
+use crate::parameters::Parameters;
 
 /// PyG's `GCNConv` layers: `y_i = Σ_j x_j Wᵀ / sqrt(d_j d_i) + b` over the edges from `j` to `i`,
-/// with one loop a node.
+/// with one loop per node.
 ///
 /// Parameters: `layers.{i}.bias [out]`, then `layers.{i}.lin.weight [out, in]`.
 #[derive(Debug)]
 pub(super) struct GraphConv {
-    layers: Stack<Convolution>,
+    layers: GraphLayers<GcnLayer>,
     parameters: Parameters,
 }
 
 #[derive(Debug)]
-struct Convolution {
+struct GcnLayer {
     weight: Var,
     bias: Var,
 }
@@ -30,9 +32,9 @@ impl GraphConv {
     ///
     /// # Errors
     /// When a hidden layer has no activation, or a parameter cannot be made.
-    pub(super) fn new(params: &NNParams, mut builder: Builder<'_>) -> Result<Self> {
+    pub(super) fn new(params: &NNParams, mut builder: ParamBuilder<'_>) -> Result<Self> {
         builder.module("layers");
-        let layers = Stack::new(params, |i, inputs, outputs, _| {
+        let layers = GraphLayers::new(params, |i, inputs, outputs, _| {
             let path = format!("layers.{i}");
             for module in ["", ".aggr_module", ".lin"] {
                 builder.module(format!("{path}{module}"));
@@ -46,7 +48,7 @@ impl GraphConv {
             builder.discard(&[outputs, inputs], init)?;
             let weight =
                 builder.parameter(format!("{path}.lin.weight"), &[outputs, inputs], init)?;
-            Ok(Convolution { weight, bias })
+            Ok(GcnLayer { weight, bias })
         })?;
         Ok(Self {
             layers,
@@ -71,7 +73,7 @@ impl Net for GraphConv {
     }
 }
 
-impl Layer for Convolution {
+impl GraphLayer for GcnLayer {
     const CLASS: &'static str = "GCNConv";
 
     fn forward(&self, nodes: &Tensor, edges: &Edges, mode: &mut Mode<'_>) -> Result<Tensor> {

@@ -1,13 +1,15 @@
-//! GRAPH_SAGE: layers that set a node beside the mean of its neighbours.
+//! GRAPH_SAGE: layers that combine a node with the mean of its neighbours.
 
 use candle_core::{Tensor, Var};
 use nnx_params::{NNParams, Nets};
 
-use super::graph::{Edges, Layer, Stack};
-use super::{Mode, Net};
+use super::Net;
+use super::graph::{Edges, GraphLayer, GraphLayers};
 use crate::error::Result;
 use crate::init::Init;
-use crate::parameters::{Builder, Parameters};
+use crate::mode::Mode;
+use crate::param_builder::ParamBuilder;
+use crate::parameters::Parameters;
 
 /// PyG's `SAGEConv` layers: `y_i = mean_j(x_j) Lᵀ + b + x_i Rᵀ` over the edges from `j` to `i`; the
 /// mean of no edges is zero.
@@ -16,12 +18,12 @@ use crate::parameters::{Builder, Parameters};
 /// `layers.{i}.lin_r.weight [out, in]`.
 #[derive(Debug)]
 pub(super) struct GraphSage {
-    layers: Stack<Sage>,
+    layers: GraphLayers<SageLayer>,
     parameters: Parameters,
 }
 
 #[derive(Debug)]
-struct Sage {
+struct SageLayer {
     neighbours: Var,
     bias: Var,
     own: Var,
@@ -32,9 +34,9 @@ impl GraphSage {
     ///
     /// # Errors
     /// When a hidden layer has no activation, or a parameter cannot be made.
-    pub(super) fn new(params: &NNParams, mut builder: Builder<'_>) -> Result<Self> {
+    pub(super) fn new(params: &NNParams, mut builder: ParamBuilder<'_>) -> Result<Self> {
         builder.module("layers");
-        let layers = Stack::new(params, |i, inputs, outputs, _| {
+        let layers = GraphLayers::new(params, |i, inputs, outputs, _| {
             let path = format!("layers.{i}");
             for module in ["", ".aggr_module", ".lin_l", ".lin_r"] {
                 builder.module(format!("{path}{module}"));
@@ -46,7 +48,7 @@ impl GraphSage {
             builder.discard(&shape, weight)?;
             builder.discard(&[outputs], bias)?;
             builder.discard(&shape, weight)?;
-            Ok(Sage {
+            Ok(SageLayer {
                 neighbours: builder.parameter(format!("{path}.lin_l.weight"), &shape, weight)?,
                 bias: builder.parameter(format!("{path}.lin_l.bias"), &[outputs], bias)?,
                 own: builder.parameter(format!("{path}.lin_r.weight"), &shape, weight)?,
@@ -74,7 +76,7 @@ impl Net for GraphSage {
     }
 }
 
-impl Layer for Sage {
+impl GraphLayer for SageLayer {
     const CLASS: &'static str = "SAGEConv";
 
     fn forward(&self, nodes: &Tensor, edges: &Edges, mode: &mut Mode<'_>) -> Result<Tensor> {

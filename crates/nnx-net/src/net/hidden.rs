@@ -1,14 +1,14 @@
-//! What follows a hidden layer.
+//! The activation and the dropout after a hidden layer.
 
 use candle_core::Tensor;
 use nnx_params::{Activations, NNParams};
 
-use super::Mode;
 use crate::activation::activate;
 use crate::dropout::dropout;
 use crate::error::Result;
+use crate::mode::Mode;
 
-/// The activation and the dropout behind a hidden layer.
+/// The activation and the dropout after a hidden layer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hidden {
     activation: Activations,
@@ -16,11 +16,11 @@ pub(super) struct Hidden {
 }
 
 impl Hidden {
-    /// Those of hidden layer `index`, counted from 0.
+    /// Those of the hidden layer `index`, counted from 0.
     ///
     /// # Errors
     /// When the layer has no activation.
-    pub(super) fn of(params: &NNParams, index: usize) -> Result<Self> {
+    pub(super) fn new(params: &NNParams, index: usize) -> Result<Self> {
         Ok(Self {
             activation: params.hidden_activation(index)?,
             dropout_prob: params.hidden_dropout(index),

@@ -1,13 +1,13 @@
-//! Linear layers one behind the other.
+//! Linear layers in sequence.
 
 use candle_core::Tensor;
 use nnx_params::NNParams;
 
-use super::Mode;
 use super::hidden::Hidden;
 use crate::error::Result;
 use crate::linear::Linear;
-use crate::parameters::Builder;
+use crate::mode::Mode;
+use crate::param_builder::ParamBuilder;
 
 /// Linear, activation and dropout per hidden layer, then one linear layer.
 #[derive(Debug)]
@@ -25,14 +25,14 @@ impl Mlp {
         path: &str,
         inputs: usize,
         params: &NNParams,
-        builder: &mut Builder<'_>,
+        builder: &mut ParamBuilder<'_>,
     ) -> Result<Self> {
         builder.module(path);
         let mut width = inputs;
         let mut hidden = Vec::new();
         for (i, &next) in params.hidden_dims().unwrap_or_default().iter().enumerate() {
             let linear = Linear::new(&format!("{path}.{i}"), width, next, builder)?;
-            hidden.push((linear, Hidden::of(params, i)?));
+            hidden.push((linear, Hidden::new(params, i)?));
             width = next;
         }
         let path = format!("{path}.{}", hidden.len());

@@ -1,11 +1,11 @@
-//! The norm in front of attention and feed-forward layers.
+//! The norm before attention and feed-forward layers.
 
 use candle_core::{D, Tensor, Var};
 
-use super::Mode;
 use crate::error::Result;
 use crate::init::Init;
-use crate::parameters::Builder;
+use crate::mode::Mode;
+use crate::param_builder::ParamBuilder;
 
 /// `x / sqrt(mean(x²) + 1e-6) · w` along the last axis.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ impl RmsNorm {
     ///
     /// # Errors
     /// When the parameter cannot be made.
-    pub(super) fn new(path: &str, width: usize, builder: &mut Builder<'_>) -> Result<Self> {
+    pub(super) fn new(path: &str, width: usize, builder: &mut ParamBuilder<'_>) -> Result<Self> {
         builder.module(path);
         let weight = builder.parameter(format!("{path}.weight"), &[width], Init::Constant(1.0))?;
         Ok(Self {

@@ -2,10 +2,10 @@
 
 use candle_core::Tensor;
 
-use super::Mode;
 use crate::error::{Error, Result};
 use crate::linear::Linear;
-use crate::parameters::Builder;
+use crate::mode::Mode;
+use crate::param_builder::ParamBuilder;
 
 /// `(silu(x · W₁ᵀ) ⊙ x · W₃ᵀ) · W₂ᵀ`.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ impl SwiGlu {
         path: &str,
         width: usize,
         multiple: usize,
-        builder: &mut Builder<'_>,
+        builder: &mut ParamBuilder<'_>,
     ) -> Result<Self> {
         let wide = width
             .checked_mul(multiple)

@@ -1,25 +1,24 @@
 //! TRANSFORMER: a decoder-only language model.
 
-mod cache;
-mod rope;
-
 use candle_core::{DType, Tensor, Var};
 use nnx_params::{NNTransformerParams, Nets};
 
+use super::Net;
 use super::attention::causal_mask;
-use super::block::{Block, BlockParams};
-use super::input::{wrong_count, wrong_dtype, wrong_shape};
+use super::block::Block;
 use super::rms_norm::RmsNorm;
-use super::{Mode, Net};
+use super::rope::Rope;
 use crate::error::{Error, Result};
 use crate::init::Init;
+use crate::inputs::{wrong_count, wrong_dtype, wrong_shape};
+use crate::key_value_cache::KeyValueCache;
 use crate::linear::Linear;
-use crate::parameters::{Builder, Parameters};
-pub use cache::KeyValueCache;
-use rope::Rope;
+use crate::mode::Mode;
+use crate::param_builder::ParamBuilder;
+use crate::parameters::Parameters;
 
-/// Token embedding, blocks of causal attention and feed-forward layer, norm, and a linear layer
-/// that gives each token of the vocabulary a logit.
+/// Token embedding, blocks of causal attention and feed-forward layer, norm, and a linear layer that
+/// gives a logit for each token of the vocabulary.
 ///
 /// Parameters: `tok_embed.weight [V, d]`; per block `blocks.{b}.norm1.weight`,
 /// `blocks.{b}.attn.w_qkv.weight`, `blocks.{b}.attn.w_o.weight`, `blocks.{b}.norm2.weight`,
@@ -42,26 +41,15 @@ impl Transformer {
     ///
     /// # Errors
     /// When a parameter cannot be made.
-    pub(super) fn new(params: &NNTransformerParams, mut builder: Builder<'_>) -> Result<Self> {
+    pub(super) fn new(params: &NNTransformerParams, mut builder: ParamBuilder<'_>) -> Result<Self> {
         let (vocab_size, width) = (params.vocab_size(), params.d_model());
         builder.module("tok_embed");
         let name = "tok_embed.weight";
-        // PyTorch's embedding draws once where it is made; NNx draws again, and smaller.
+        // PyTorch's embedding draws its values when it is created; NNx draws them again, smaller.
         builder.discard(&[vocab_size, width], Init::Normal { std: 1.0 })?;
         let init = Init::Normal { std: 0.02 };
         let embedding = builder.parameter(name.to_owned(), &[vocab_size, width], init)?;
-        builder.module("blocks");
-        let of_block = BlockParams {
-            width,
-            heads: params.n_heads(),
-            ffn_mult: params.ffn_mult(),
-            attn_dropout: params.attn_dropout().as_f64(),
-            resid_dropout: params.resid_dropout().as_f64(),
-            rope: true,
-        };
-        let blocks = (0..params.n_layers())
-            .map(|b| Block::new(&format!("blocks.{b}"), of_block, &mut builder))
-            .collect::<Result<_>>()?;
+        let blocks = Block::stack(params.n_layers(), params.into(), &mut builder)?;
         let norm = RmsNorm::new("norm_out", width, &mut builder)?;
         let head = if params.tie_embeddings() {
             let sizes = (width, vocab_size);
@@ -69,7 +57,8 @@ impl Transformer {
         } else {
             Linear::without_bias("lm_head", width, vocab_size, &mut builder)?
         };
-        // The size of a head is believed once the parameters have been found to have it.
+        // Only now, after the parameters were found to have the sizes that the file states, may those
+        // sizes decide how large the rotation tables are.
         let parameters = builder.finish()?;
         Ok(Self {
             vocab_size,
@@ -83,7 +72,7 @@ impl Transformer {
         })
     }
 
-    /// The embeddings of token ids `[N, T]`, of which `past` have gone before.
+    /// The embeddings of token ids `[N, T]` that follow `past` earlier tokens.
     fn embed(&self, inputs: &[Tensor], past: usize, mode: &mut Mode<'_>) -> Result<Tensor> {
         let net = Nets::Transformer;
         let expected = || {

@@ -3,17 +3,19 @@
 use candle_core::{DType, Tensor, Var};
 use nnx_params::{NNViTParams, Nets};
 
-use super::block::{Block, BlockParams};
+use super::Net;
+use super::block::Block;
 use super::conv::fan_in;
-use super::input::{wrong_count, wrong_dtype, wrong_shape};
 use super::rms_norm::RmsNorm;
-use super::{Mode, Net};
 use crate::error::{Error, Result};
 use crate::init::Init;
-use crate::parameters::{Builder, Parameters};
+use crate::inputs::{wrong_count, wrong_dtype, wrong_shape};
+use crate::mode::Mode;
+use crate::param_builder::ParamBuilder;
+use crate::parameters::Parameters;
 
-/// Patches as tokens behind a token of the class, blocks of attention and feed-forward layer, and
-/// a norm; the outputs are features `[N, patches + 1, d]`, not logits.
+/// Patches as tokens after a class token, blocks of attention and feed-forward layer, and a norm. The
+/// outputs are features `[N, patches + 1, d]`, not logits.
 ///
 /// Parameters: `cls_token [1, 1, d]`, `pos_embed [1, patches + 1, d]`,
 /// `patch_embed.weight [d, C, p, p]`, `patch_embed.bias [d]`, the blocks as those of TRANSFORMER,
@@ -35,7 +37,7 @@ impl Vit {
     ///
     /// # Errors
     /// When a parameter cannot be made.
-    pub(super) fn new(params: &NNViTParams, mut builder: Builder<'_>) -> Result<Self> {
+    pub(super) fn new(params: &NNViTParams, mut builder: ParamBuilder<'_>) -> Result<Self> {
         let (width, patch, channels) =
             (params.d_model(), params.patch_size(), params.in_channels());
         builder.reserve(["cls_token", "pos_embed"].map(str::to_owned));
@@ -51,23 +53,12 @@ impl Vit {
             &[width],
             Init::FanInUniform { fan_in },
         )?;
-        // A normal distribution cut off at 100 standard deviations.
+        // NNx truncates this normal distribution at 100 standard deviations, which changes nothing.
         let init = Init::Normal { std: 0.02 };
         let tokens = params.n_patches().saturating_add(1);
         let positions = builder.parameter("pos_embed".to_owned(), &[1, tokens, width], init)?;
         let class = builder.parameter("cls_token".to_owned(), &[1, 1, width], init)?;
-        builder.module("blocks");
-        let of_block = BlockParams {
-            width,
-            heads: params.n_heads(),
-            ffn_mult: params.ffn_mult(),
-            attn_dropout: params.attn_dropout().as_f64(),
-            resid_dropout: params.resid_dropout().as_f64(),
-            rope: false,
-        };
-        let blocks = (0..params.n_layers())
-            .map(|b| Block::new(&format!("blocks.{b}"), of_block, &mut builder))
-            .collect::<Result<_>>()?;
+        let blocks = Block::stack(params.n_layers(), params.into(), &mut builder)?;
         Ok(Self {
             params: params.clone(),
             class,
@@ -115,12 +106,13 @@ impl Vit {
     }
 }
 
-/// The tokens that a mask `[N, patches]` keeps; as many in every row.
+/// The tokens that a mask `[N, patches]` keeps; it must keep the same number in every row.
 fn kept(tokens: &Tensor, mask: &Tensor) -> Result<Tensor> {
     let (count, patches, width) = tokens.dims3()?;
     let expected = || {
         format!(
-            "a uint8 mask of shape `[{count}, {patches}]` that keeps as many patches of every image"
+            "a uint8 mask of shape `[{count}, {patches}]` that keeps the same number of patches of every \
+             image"
         )
     };
     if mask.dtype() != DType::U8 {

@@ -1,4 +1,4 @@
-//! What the cells of a column mean, by the rules of pandas' `read_csv`.
+//! The values of the cells of a column, by the rules of pandas' `read_csv`.
 
 use nnx_params::Value;
 
@@ -8,18 +8,18 @@ const MISSING: &[&str] = &[
     "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null",
 ];
 
-/// The type of a column: the first of integer, float and bool that fits every cell, else text.
+/// The type of a column: the first of integer, float and bool that fits every cell, otherwise text.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Column {
     ints: bool,
     floats: bool,
     bools: bool,
-    /// Cells that are not missing.
+    /// The number of cells that are not missing.
     pub(super) present: usize,
 }
 
 impl Column {
-    /// A column of which no cell was seen.
+    /// A column without cells.
     pub(super) fn new() -> Self {
         Self {
             ints: true,
@@ -29,7 +29,7 @@ impl Column {
         }
     }
 
-    /// Takes a cell into account.
+    /// Adds a cell.
     pub(super) fn add(&mut self, cell: &str) {
         if is_missing(cell) {
             return;
@@ -40,14 +40,14 @@ impl Column {
         self.bools = self.bools && bool(cell).is_some();
     }
 
-    /// Whether its cells are texts, since one of them is nothing else.
+    /// Whether the cells are texts, because at least one of them is.
     pub(super) fn is_text(&self) -> bool {
         !(self.ints || self.floats || self.bools)
     }
 
-    /// The value of a cell in a column of so many rows; none where it is missing.
+    /// The value of a cell in a column with `rows` rows; `None` if it is missing.
     ///
-    /// A column of integers with gaps is one of floats.
+    /// A column of integers with missing cells becomes one of floats, as in pandas.
     pub(super) fn value(&self, cell: &str, rows: usize) -> Option<Value> {
         if is_missing(cell) {
             return None;
@@ -64,7 +64,7 @@ impl Column {
     }
 }
 
-/// Whether a cell is no number, and not missing.
+/// Whether a cell is neither missing nor a number.
 pub(super) fn is_text(cell: &str) -> bool {
     !is_missing(cell) && float(cell).is_none()
 }
@@ -74,7 +74,7 @@ fn is_missing(cell: &str) -> bool {
 }
 
 fn int(cell: &str) -> Option<i128> {
-    // pandas has 64 bits, with a sign or without.
+    // pandas has integers of 64 bits, signed and unsigned.
     let int: i128 = cell.trim_matches(' ').parse().ok()?;
     (i128::from(i64::MIN)..=i128::from(u64::MAX))
         .contains(&int)

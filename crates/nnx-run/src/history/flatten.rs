@@ -2,8 +2,8 @@
 
 use nnx_params::{State, Value};
 
-/// The cells of a record: what is no mapping keeps its place, the leaves of each mapping follow in
-/// order, under dotted names.
+/// The cells of a record: first the values that are not mappings, in order, then the leaves of each
+/// mapping under dotted names.
 pub(super) fn flatten(state: &State) -> Vec<(String, &Value)> {
     let mut cells = Vec::new();
     let (nested, plain): (Vec<_>, Vec<_>) = state
@@ -20,7 +20,7 @@ pub(super) fn flatten(state: &State) -> Vec<(String, &Value)> {
     cells
 }
 
-/// The leaves of a mapping below the first level, where each keeps its place.
+/// The leaves of a mapping below the first level, in order.
 fn leaves<'a>(state: &'a State, prefix: &str, cells: &mut Vec<(String, &'a Value)>) {
     for (name, value) in state.iter() {
         let name = format!("{prefix}.{name}");

@@ -8,7 +8,7 @@ use crate::limits::{MAX_HISTORY_BYTES, MAX_HISTORY_RECORDS};
 
 /// The columns that every record has.
 const REQUIRED: [&str; 4] = ["lr", "iter_idx", "epoch_idx", "batch_idx"];
-/// Where the metrics of a record stand; all but the first may be absent.
+/// The evaluation records of a record; all but the first can be absent.
 const RECORDS: [&str; 3] = ["train_edp", "val_edp", "train_summary"];
 const SCALARS: [&str; 9] = [
     "loss",
@@ -34,14 +34,13 @@ const SELECTION: [&str; 3] = ["value", "status", "improved"];
 
 /// Reads the records of an `idps.csv` as NNx 0.4.1 does, floats exactly.
 ///
-/// An empty cell and a not-a-number are `None`, so that a recorded not-a-number is lost, as in
-/// Python. A column that this version does not know is kept among the unknown keys of its records,
-/// under its whole name.
+/// An empty cell and NaN are read as `None`, so a recorded NaN is lost, as in Python. A column that
+/// this version does not know is kept among the unknown keys of the records, under its full name.
 ///
 /// # Errors
-/// The bytes are no UTF-8, have no header or one with a name twice, lack a column that every
-/// record has, have a row longer than the header, are larger than [`crate::limits`] allow, or a
-/// record is not valid.
+/// When the bytes are not UTF-8, have no header, a header with a name twice, or a row longer than the
+/// header, lack a column that every record has, are larger than [`crate::limits`] allows, or a record
+/// is not valid.
 pub fn from_csv(bytes: &[u8]) -> Result<Vec<NNIterationDataPoint>> {
     if bytes.len() as u64 > MAX_HISTORY_BYTES {
         return Err(Error::limit("bytes of history", MAX_HISTORY_BYTES));
@@ -53,7 +52,7 @@ pub fn from_csv(bytes: &[u8]) -> Result<Vec<NNIterationDataPoint>> {
     }
     if let Some(column) = REQUIRED
         .iter()
-        .find(|name| !names.contains(&Name::Required(name)))
+        .find(|name| !names.contains(&ColumnName::Required(name)))
     {
         return Err(Error::malformed(format!(
             "expected the column `{column}` in the history, found none"
@@ -64,7 +63,8 @@ pub fn from_csv(bytes: &[u8]) -> Result<Vec<NNIterationDataPoint>> {
         let cells = names.iter().zip(&columns).zip(row.iter());
         let cells = cells.map(|((name, column), cell)| (name, column.value(cell, rows)));
         records.push(record(cells).map_err(|error| {
-            // A text makes texts of its whole column, so that the first row is the one that fails.
+            // One text makes its whole column texts, so the first row fails; the message must name
+            // the row with the text.
             let stray = stray_text(bytes, &names, &columns);
             stray.unwrap_or_else(|| {
                 Error::malformed(format!("row {index} of the history is not valid: {error}"))
@@ -76,8 +76,8 @@ pub fn from_csv(bytes: &[u8]) -> Result<Vec<NNIterationDataPoint>> {
 }
 
 /// The error of the first cell that is a text in a column of numbers.
-fn stray_text(bytes: &[u8], names: &[Name], columns: &[Column]) -> Option<Error> {
-    let is_wrong = |(name, column): &(&Name, &Column)| name.is_number() && column.is_text();
+fn stray_text(bytes: &[u8], names: &[ColumnName], columns: &[Column]) -> Option<Error> {
+    let is_wrong = |(name, column): &(&ColumnName, &Column)| name.is_number() && column.is_text();
     let place = names.iter().zip(columns).position(|pair| is_wrong(&pair))?;
     let title = reader(bytes).headers().ok()?.get(place)?.to_owned();
     let mut found = None;
@@ -96,25 +96,25 @@ fn stray_text(bytes: &[u8], names: &[Name], columns: &[Column]) -> Option<Error>
     found
 }
 
-/// What a column holds.
+/// The meaning of a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Name {
+enum ColumnName {
     Required(&'static str),
-    /// A metric: the record, and its name within that.
+    /// A metric: the evaluation record, and the name in it.
     Scalar(&'static str, &'static str),
-    /// A metric of a group: the record, the group, and the name within that.
+    /// A metric of a group: the evaluation record, the group, and the name in it.
     Grouped(&'static str, &'static str, String),
     Selection(&'static str),
     Monitor(&'static str),
     UpdateCount,
-    /// The row's number, and the column that is empty by definition.
+    /// The number of the row, or a column that is always empty.
     Nothing,
     /// A column of a later version.
     Unknown(String),
 }
 
-impl Name {
-    /// Whether all that it may hold is numbers.
+impl ColumnName {
+    /// Whether all values are numbers.
     fn is_number(&self) -> bool {
         match self {
             Self::Required(_) | Self::UpdateCount => true,
@@ -123,7 +123,7 @@ impl Name {
         }
     }
 
-    fn of(name: &str) -> Self {
+    fn parse(name: &str) -> Self {
         if name.is_empty() || RECORDS.contains(&name) || name == "selection" {
             return Self::Nothing;
         }
@@ -138,12 +138,12 @@ impl Name {
             return unknown();
         };
         if head == "selection" {
-            let of = |names: &[&'static str], rest: &str| {
+            let find = |names: &[&'static str], rest: &str| {
                 names.iter().find(|name| **name == rest).copied()
             };
             return match rest.strip_prefix("monitor.") {
-                Some(rest) => of(&MONITOR, rest).map(Self::Monitor),
-                None => of(&SELECTION, rest).map(Self::Selection),
+                Some(rest) => find(&MONITOR, rest).map(Self::Monitor),
+                None => find(&SELECTION, rest).map(Self::Selection),
             }
             .unwrap_or_else(unknown);
         }
@@ -169,7 +169,7 @@ fn reader(bytes: &[u8]) -> csv::Reader<&[u8]> {
     csv::ReaderBuilder::new().flexible(true).from_reader(bytes)
 }
 
-fn header(bytes: &[u8]) -> Result<Vec<Name>> {
+fn header(bytes: &[u8]) -> Result<Vec<ColumnName>> {
     let mut reader = reader(bytes);
     let header = reader.headers().map_err(unreadable)?;
     if header.is_empty() {
@@ -184,7 +184,7 @@ fn header(bytes: &[u8]) -> Result<Vec<Name>> {
             shown(twice)
         )));
     }
-    Ok(header.iter().map(Name::of).collect())
+    Ok(header.iter().map(ColumnName::parse).collect())
 }
 
 /// The type of each column, and how many rows there are.
@@ -210,7 +210,7 @@ fn columns(bytes: &[u8], count: usize) -> Result<(Vec<Column>, usize)> {
     Ok((columns, rows))
 }
 
-/// Calls a function for each row behind the header.
+/// Calls a function for each row after the header.
 fn each_row(
     bytes: &[u8],
     mut take: impl FnMut(usize, &csv::StringRecord) -> Result<()>,
@@ -230,9 +230,9 @@ fn unreadable(error: csv::Error) -> Error {
     Error::malformed(format!("expected a history of UTF-8 cells: {error}"))
 }
 
-/// A record of the cells that its row has.
+/// The record of a row's cells.
 fn record<'a>(
-    cells: impl Iterator<Item = (&'a Name, Option<Value>)>,
+    cells: impl Iterator<Item = (&'a ColumnName, Option<Value>)>,
 ) -> Result<NNIterationDataPoint, nnx_params::Error> {
     let missing = Value::Float(f64::NAN);
     let mut state = State::from_iter(REQUIRED.map(|name| (name, missing.clone())));
@@ -244,17 +244,17 @@ fn record<'a>(
             continue;
         };
         match name {
-            Name::Required(name) => {
+            ColumnName::Required(name) => {
                 state.insert(*name, value);
             }
-            Name::Scalar(record, name) => {
-                if let Some(edp) = of_record(&mut edps, record) {
+            ColumnName::Scalar(record, name) => {
+                if let Some(edp) = edp_of(&mut edps, record) {
                     edp.is_present = true;
                     edp.state.insert(*name, value);
                 }
             }
-            Name::Grouped(record, group, name) => {
-                if let Some(edp) = of_record(&mut edps, record) {
+            ColumnName::Grouped(record, group, name) => {
+                if let Some(edp) = edp_of(&mut edps, record) {
                     edp.is_present |= *group == "metrics";
                     let members = match *group {
                         "metrics" => &mut edp.metrics,
@@ -263,17 +263,17 @@ fn record<'a>(
                     members.insert(name, value);
                 }
             }
-            Name::Selection(name) => {
+            ColumnName::Selection(name) => {
                 selection.insert(*name, value);
             }
-            Name::Monitor(name) => {
+            ColumnName::Monitor(name) => {
                 monitor.insert(*name, value);
             }
-            Name::UpdateCount => {
+            ColumnName::UpdateCount => {
                 state.insert("update_count", whole(value));
             }
-            Name::Nothing => {}
-            Name::Unknown(name) => {
+            ColumnName::Nothing => {}
+            ColumnName::Unknown(name) => {
                 unknown.insert(name, value);
             }
         }
@@ -290,18 +290,18 @@ fn record<'a>(
     NNIterationDataPoint::from_state(&state)
 }
 
-fn of_record<'a>(edps: &'a mut [(&'static str, Edp)], record: &str) -> Option<&'a mut Edp> {
+fn edp_of<'a>(edps: &'a mut [(&'static str, Edp)], record: &str) -> Option<&'a mut Edp> {
     let found = edps.iter_mut().find(|(name, _)| *name == record);
     found.map(|(_, edp)| edp)
 }
 
-/// The metrics of one evaluation, as far as they were read.
+/// The metrics of one evaluation read so far.
 #[derive(Debug, Default)]
 struct Edp {
     state: State,
     extra: State,
     metrics: State,
-    /// Whether a scalar or a metric has a value; the user's own metrics do not count.
+    /// Whether a scalar or a metric has a value; values in `extra` do not count.
     is_present: bool,
 }
 
@@ -320,7 +320,7 @@ fn decision(selection: State, monitor: State) -> Option<State> {
         _ if status.as_str() == Some("missing") => Value::None,
         Some(Value::Int(int)) => Value::Float(*int as f64),
         Some(value) => value.clone(),
-        // What was not finite reads as missing.
+        // A value that was not finite is read as missing.
         None => Value::Float(f64::NAN),
     };
     let improved = match selection.get("improved") {
@@ -342,7 +342,7 @@ fn decision(selection: State, monitor: State) -> Option<State> {
     Some(state)
 }
 
-/// A float that is whole as an integer: a column with gaps makes floats of integers.
+/// Turns a whole float into an integer: in a column with missing cells integers are floats.
 fn whole(value: Value) -> Value {
     match value {
         Value::Float(float) if float.fract() == 0.0 && float.abs() < 9e15 => {

@@ -8,12 +8,12 @@ use nnx_params::{NNIterationDataPoint, State, Value};
 use super::flatten::flatten;
 use crate::error::{Error, Result};
 
-/// The text that pandas writes for records: one row each behind its number, nested states as
-/// dotted columns, floats as Python's `repr`, nothing where there is no value. Without records the
-/// text is `""` and a line feed.
+/// The text that pandas writes for records: one row for each, which starts with its number; nested
+/// states as dotted columns; floats as Python's `repr`; an empty cell for a missing value. Without
+/// records the text is `""` and a line feed.
 ///
-/// A column of integers of which some are missing is written as floats, as is one of integers and
-/// floats; pandas keeps them so.
+/// A column of integers is written as floats if values are missing or others are floats, because
+/// pandas stores such a column as floats.
 ///
 /// ```
 /// use nnx_params::{NNEvaluationDataPoint, NNIterationDataPoint};
@@ -26,14 +26,14 @@ use crate::error::{Error, Result};
 /// ```
 ///
 /// # Errors
-/// When the text cannot be made, which writing to memory does not fail at.
+/// When the CSV writer fails; writing to memory does not.
 pub fn to_csv(records: &[NNIterationDataPoint]) -> Result<String> {
     let mut columns = Columns::default();
     for record in records {
         columns.add(&record.full_state());
     }
     let mut writer = csv::WriterBuilder::new().from_writer(Vec::new());
-    let names = columns.kinds.iter().map(|(name, _)| name.as_str());
+    let names = columns.columns.iter().map(|(name, _)| name.as_str());
     let written = writer.write_record(std::iter::once("").chain(names));
     written.map_err(unwritten)?;
     for (index, record) in records.iter().enumerate() {
@@ -50,20 +50,20 @@ fn unwritten(error: csv::Error) -> Error {
     Error::malformed(format!("expected a history that can be written: {error}"))
 }
 
-/// The types met in a column.
+/// The types of the values in a column.
 #[derive(Clone, Copy, Debug, Default)]
-struct Kind {
+struct ColumnTypes {
     floats: bool,
     ints: bool,
     others: bool,
-    /// Rows that have a value, `None` and not-a-number being none.
+    /// The number of rows with a value other than `None` and NaN.
     present: usize,
 }
 
-/// The columns in the order in which they were first met.
+/// The columns in the order of their first values.
 #[derive(Debug, Default)]
 struct Columns {
-    kinds: Vec<(String, Kind)>,
+    columns: Vec<(String, ColumnTypes)>,
     by_name: HashMap<String, usize>,
 }
 
@@ -73,29 +73,29 @@ impl Columns {
             let index = match self.by_name.get(&name) {
                 Some(&index) => index,
                 None => {
-                    let index = self.kinds.len();
+                    let index = self.columns.len();
                     self.by_name.insert(name.clone(), index);
-                    self.kinds.push((name, Kind::default()));
+                    self.columns.push((name, ColumnTypes::default()));
                     index
                 }
             };
-            let Some((_, kind)) = self.kinds.get_mut(index) else {
+            let Some((_, types)) = self.columns.get_mut(index) else {
                 continue;
             };
             if is_missing(value) {
                 continue;
             }
-            kind.present = kind.present.saturating_add(1);
+            types.present = types.present.saturating_add(1);
             match value {
-                Value::Int(_) => kind.ints = true,
-                Value::Float(_) => kind.floats = true,
-                _ => kind.others = true,
+                Value::Int(_) => types.ints = true,
+                Value::Float(_) => types.floats = true,
+                _ => types.others = true,
             }
         }
     }
 
     fn row(&self, state: &State, index: usize, rows: usize) -> Vec<String> {
-        let mut row = vec![String::new(); self.kinds.len().saturating_add(1)];
+        let mut row = vec![String::new(); self.columns.len().saturating_add(1)];
         if let Some(first) = row.first_mut() {
             *first = index.to_string();
         }
@@ -103,11 +103,11 @@ impl Columns {
             let Some(&column) = self.by_name.get(&name) else {
                 continue;
             };
-            let Some((_, kind)) = self.kinds.get(column) else {
+            let Some((_, types)) = self.columns.get(column) else {
                 continue;
             };
             if let Some(cell) = row.get_mut(column.saturating_add(1)) {
-                *cell = text(value, *kind, rows);
+                *cell = text(value, *types, rows);
             }
         }
         row
@@ -118,11 +118,11 @@ fn is_missing(value: &Value) -> bool {
     value.is_none() || value.as_float().is_some_and(f64::is_nan)
 }
 
-fn text(value: &Value, kind: Kind, rows: usize) -> String {
+fn text(value: &Value, types: ColumnTypes, rows: usize) -> String {
     match value {
         _ if is_missing(value) => String::new(),
-        // pandas has no column of integers with gaps.
-        Value::Int(int) if !kind.others && (kind.floats || kind.present < rows) => {
+        // pandas has no column of integers with missing values.
+        Value::Int(int) if !types.others && (types.floats || types.present < rows) => {
             float_repr(*int as f64)
         }
         Value::Str(text) => text.clone(),

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use nnx_params::NNIterationDataPoint;
 
 use super::file::{mapping, whole};
-use super::index::Chunk;
+use super::index::IndexEntry;
 use super::text::{is_blank, lines, sha256};
 use crate::error::{Error, Result};
 use crate::limits::MAX_CHUNK_BYTES;
 
-/// The bytes of a chunk, which are those that the index tells of, read record by record.
+/// A chunk whose bytes match the index; iterating gives its records.
 #[derive(Debug)]
 pub(super) struct OpenChunk {
     path: PathBuf,
@@ -21,15 +21,15 @@ pub(super) struct OpenChunk {
 }
 
 impl OpenChunk {
-    /// Reads a chunk and checks that its bytes, and how many records they are, did not change.
-    pub(super) fn open(folder: &Path, chunk: &Chunk) -> Result<Self> {
+    /// Reads a chunk, and compares its digest and its number of records with the index.
+    pub(super) fn open(folder: &Path, chunk: &IndexEntry) -> Result<Self> {
         let path = folder.join(chunk.name());
         let corrupt = |what: String| Error::history_corruption(what).in_path(&path);
         let number = chunk.number;
         let bytes =
             whole(&path, "bytes of a history chunk", MAX_CHUNK_BYTES)?.ok_or_else(|| {
                 corrupt(format!(
-                    "chunk {number} of the history is not there; restore it from a copy"
+                    "chunk {number} of the history is missing; restore it from a copy"
                 ))
             })?;
         if sha256(&bytes) != *chunk.sha256 {
@@ -41,7 +41,7 @@ impl OpenChunk {
         let records = lines(&bytes).filter(|line| !is_blank(line)).count();
         if records as u64 != chunk.records {
             return Err(corrupt(format!(
-                "expected the {} records of chunk {number} that the history's index counts, found \
+                "expected {} records in chunk {number} of the history, as the index says, found \
                  {records}",
                 chunk.records
             )));
@@ -55,7 +55,7 @@ impl OpenChunk {
         })
     }
 
-    /// Bytes of the chunk.
+    /// The number of bytes of the chunk.
     pub(super) fn len(&self) -> u64 {
         self.bytes.len() as u64
     }

@@ -2,16 +2,17 @@
 
 use std::path::Path;
 
-use super::history::{Lineage, iter_history};
+use super::history::iter_history;
+use super::lineage::Lineage;
 use crate::error::{Error, Result};
 use crate::history::to_csv;
 use crate::limits::MAX_HISTORY_RECORDS;
 use crate::stage::replace_text;
 
-/// Writes the committed history of a run in the layout of `idps.csv`, byte for byte as Python does:
-/// whole, or not at all. Gives the number of records.
+/// Writes the committed history of a run in the layout of `idps.csv`, byte for byte as Python does,
+/// and returns the number of records. The file is replaced as a whole or not at all.
 ///
-/// All records are in memory while the text is made; for more than fit, [`iter_history`].
+/// All records are in memory at once; [`iter_history`] is for histories that do not fit.
 ///
 /// # Errors
 /// As for [`iter_history`]; when a record cannot be read, there are more than

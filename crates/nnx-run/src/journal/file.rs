@@ -1,4 +1,4 @@
-//! Reading the files of a journal, as far as they count.
+//! Reading the part of a journal's files that counts.
 
 use std::fs;
 use std::io::Read;
@@ -10,7 +10,7 @@ use nnx_params::{State, Value};
 use crate::error::{Error, Result, shown};
 use crate::layout::open_file;
 
-/// At most that many bytes from the beginning of a file; none where there is no such file.
+/// At most `most` bytes from the start of a file; `None` if there is no such file.
 fn beginning(path: &Path, most: u64) -> Result<Option<Vec<u8>>> {
     let other = || {
         Error::history_corruption("expected a file of the history journal, found something else")
@@ -25,23 +25,21 @@ fn beginning(path: &Path, most: u64) -> Result<Option<Vec<u8>>> {
     Ok(Some(bytes))
 }
 
-/// All bytes of a file that is not larger than allowed; none where there is no such file.
+/// All bytes of a file that is not larger than allowed; `None` if there is no such file.
 pub(super) fn whole(path: &Path, what: &'static str, most: u64) -> Result<Option<Vec<u8>>> {
-    let is_larger = fs::metadata(path).is_ok_and(|metadata| metadata.len() > most);
-    let bytes = match is_larger {
-        true => None,
-        // It may grow while it is read.
-        false => Some(beginning(path, most.saturating_add(1))?),
-    };
-    match bytes {
-        Some(Some(bytes)) if bytes.len() as u64 <= most => Ok(Some(bytes)),
-        Some(None) => Ok(None),
-        _ => Err(Error::limit(what, most).in_path(path)),
+    let too_large = || Err(Error::limit(what, most).in_path(path));
+    if fs::metadata(path).is_ok_and(|metadata| metadata.len() > most) {
+        return too_large();
+    }
+    // One byte more than allowed, because the file may grow while it is read.
+    match beginning(path, most.saturating_add(1))? {
+        Some(bytes) if bytes.len() as u64 > most => too_large(),
+        bytes => Ok(bytes),
     }
 }
 
-/// The first bytes of a file, exactly as many as the manifest says; more may follow, of an epoch
-/// that was not finished.
+/// The first bytes of a file, exactly as many as the manifest says. More may follow: those of an
+/// epoch that was not finished.
 pub(super) fn committed(path: &Path, bytes: u64, what: &'static str, most: u64) -> Result<Vec<u8>> {
     if bytes > most {
         return Err(Error::limit(what, most).in_path(path));
@@ -50,12 +48,12 @@ pub(super) fn committed(path: &Path, bytes: u64, what: &'static str, most: u64) 
         return Ok(Vec::new());
     }
     let found = beginning(path, bytes)?.ok_or_else(|| {
-        let what = "a file of the history journal is not there; restore it from a copy";
+        let what = "a file of the history journal is missing; restore it from a copy";
         Error::history_corruption(what).in_path(path)
     })?;
     if found.len() as u64 != bytes {
         return Err(Error::history_corruption(format!(
-            "expected the {bytes} bytes that the manifest of the history journal counts, found {}",
+            "expected at least {bytes} bytes, as the manifest of the history journal says, found {}",
             found.len()
         ))
         .in_path(path));
@@ -63,7 +61,7 @@ pub(super) fn committed(path: &Path, bytes: u64, what: &'static str, most: u64) 
     Ok(found)
 }
 
-/// The mapping that a line holds.
+/// The mapping in a line.
 pub(super) fn mapping(line: &[u8], what: impl Fn() -> String) -> Result<State> {
     let text = std::str::from_utf8(line).map_err(|error| {
         let at = error.valid_up_to();
@@ -89,7 +87,7 @@ pub(super) fn mapping(line: &[u8], what: impl Fn() -> String) -> Result<State> {
     }
 }
 
-/// The amount of a number.
+/// The value of a number.
 pub(super) fn amount(value: &Value) -> Option<f64> {
     match value {
         Value::Bool(flag) => Some(f64::from(u8::from(*flag))),
@@ -99,7 +97,7 @@ pub(super) fn amount(value: &Value) -> Option<f64> {
     }
 }
 
-/// A whole number from 0; Python counts a bool as one.
+/// A whole number from 0; a bool counts as one, as in Python.
 pub(super) fn count(value: &Value) -> Option<u64> {
     match value {
         Value::Bool(flag) => Some(u64::from(*flag)),

@@ -1,4 +1,4 @@
-//! `index.jsonl`, one line a chunk.
+//! `index.jsonl`, one line per chunk.
 
 use std::path::{Path, PathBuf};
 
@@ -10,14 +10,14 @@ use super::text::{GENESIS, chained, chunk_name, lines};
 use crate::error::{Error, Result};
 use crate::limits::MAX_INDEX_BYTES;
 
-/// What the index says of a chunk.
+/// A line of the index.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Chunk {
+pub(super) struct IndexEntry {
     pub(super) number: u64,
     pub(super) records: u64,
     pub(super) first_epoch: f64,
     pub(super) last_epoch: f64,
-    /// Of its bytes, in lower-case hex; any other text is that of no chunk.
+    /// The digest of its bytes in lower-case hex; any other text matches no chunk.
     pub(super) sha256: Box<str>,
 }
 
@@ -27,7 +27,7 @@ pub(super) fn path(folder: &Path) -> PathBuf {
 }
 
 /// The chunks that the manifest counts, each line of the index checked.
-pub(super) fn read(folder: &Path, manifest: &JournalManifest) -> Result<Vec<Chunk>> {
+pub(super) fn read(folder: &Path, manifest: &JournalManifest) -> Result<Vec<IndexEntry>> {
     let path = path(folder);
     let located = |error: Error| error.in_path(&path);
     let bytes = committed(
@@ -43,29 +43,29 @@ pub(super) fn read(folder: &Path, manifest: &JournalManifest) -> Result<Vec<Chun
     }
     if chain != manifest.index_chain || count != manifest.chunks {
         return Err(located(Error::history_corruption(format!(
-            "expected the index of {} chunks that the manifest of the history journal tells of, \
-             found another one, of {count}; restore the folder from a copy",
+            "expected the index of {} chunks that the manifest of the history journal describes, \
+             found a different index, of {count} chunks; restore the folder from a copy",
             manifest.chunks
         ))));
     }
     let mut chunks = Vec::new();
     let mut records = 0_u64;
     for (number, line) in (0_u64..).zip(lines(&bytes)) {
-        let chunk = Chunk::read(number, line).map_err(located)?;
+        let chunk = IndexEntry::read(number, line).map_err(located)?;
         records = records.saturating_add(chunk.records);
         chunks.push(chunk);
     }
     if records != manifest.records {
         return Err(located(Error::history_corruption(format!(
-            "expected an index of the {} records that the manifest of the history journal counts, \
-             found one of {records}",
+            "expected an index of {} records, as the manifest of the history journal says, found \
+             {records}",
             manifest.records
         ))));
     }
     Ok(chunks)
 }
 
-impl Chunk {
+impl IndexEntry {
     fn read(number: u64, line: &[u8]) -> Result<Self> {
         let what = || format!("line {} of the history index", number.saturating_add(1));
         let state = mapping(line, what)?;
@@ -81,7 +81,7 @@ impl Chunk {
         if value("seq").and_then(count) != Some(number) {
             return Err(wrong("seq", &format!("the number {number}")));
         }
-        // The name is the only one that a chunk can have, so that none leads out of the folder.
+        // Only the one possible name is accepted, so that no name leads out of the folder.
         if value("file").and_then(Value::as_str) != Some(&*name) {
             return Err(wrong("file", &format!("`{name}`")));
         }

@@ -1,4 +1,4 @@
-//! `journal.json`, which says how much of the other files counts.
+//! `journal.json`: how much of the other files counts.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use crate::error::{Error, Result, shown};
 use crate::limits::MAX_MANIFEST_BYTES;
 use crate::manifest::indented;
 
-/// What a manifest says that it is.
+/// The name of the format in a manifest.
 const FORMAT: &str = "nnx.history-journal";
 /// The version that is read and written.
 const VERSION: i32 = 1;
@@ -35,7 +35,7 @@ pub(super) fn path(folder: &Path) -> PathBuf {
 }
 
 impl JournalManifest {
-    /// That of a journal without a record.
+    /// The manifest of a journal without records.
     pub(super) fn empty(retention: u64) -> Self {
         Self {
             retention,
@@ -53,16 +53,16 @@ impl JournalManifest {
         let path = path(folder);
         let bytes = whole(&path, "bytes of manifest", MAX_MANIFEST_BYTES)?;
         let bytes = bytes.ok_or_else(|| {
-            let what = "the manifest of the history journal is not there; restore it from a copy";
+            let what = "the manifest of the history journal is missing; restore it from a copy";
             Error::history_corruption(what).in_path(&path)
         })?;
         let state = mapping(&bytes, || "the manifest of a history journal".to_owned());
         state
-            .and_then(|state| Self::of(&state))
+            .and_then(|state| Self::from_state(&state))
             .map_err(|error| error.in_path(&path))
     }
 
-    fn of(state: &State) -> Result<Self> {
+    fn from_state(state: &State) -> Result<Self> {
         if state.get("format") != Some(&FORMAT.into()) {
             let what = format!("expected a manifest of the format `{FORMAT}`, found another");
             return Err(Error::history_corruption(what));
@@ -77,7 +77,7 @@ impl JournalManifest {
                 |version| shown(&nnx_params::python_text::repr(version)),
             );
             return Err(Error::history_corruption(format!(
-                "expected version {VERSION} of the history journal, found {found}; a later version \
+                "expected version {VERSION} of the history journal, found {found}; a newer version \
                  of this crate may read it"
             )));
         }

@@ -13,21 +13,22 @@ use super::writer::JournalWriter;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::{BEST, RunFolder, runs_folder};
 use crate::lock::FileLock;
-use crate::run::load::{committed_epoch, idps};
+use crate::records::{committed_epoch, csv_records, is_committed};
 
 /// Moves the history of a run from its `idps.csv` into a journal. The run's id stays.
 ///
-/// The journal is written, read back and published before the file goes. A migration that was
-/// stopped is begun again, or finished where its journal was published and is that of the file.
+/// The journal is written, read back and published before the file is removed. If a migration was
+/// stopped, the next one starts again; if its journal was published already and has the records of
+/// the file, the next one removes the file.
 ///
-/// With `discard_uncommitted` records beyond the checkpoint `last`, which readers leave out, are
-/// dropped; without it they are an error.
+/// Readers leave out records after the epoch of the checkpoint `last`. With `discard_uncommitted`
+/// such records are dropped; without it they are an error.
 ///
 /// # Errors
 /// - [`ErrorKind::NoSuchRun`] when there is no `run.yaml`; nothing is created.
 /// - [`ErrorKind::Migration`] when the run keeps a journal already, has no `idps.csv`, is being
-///   trained, has records that would be dropped, or is named by the pointer `best`.
-/// - When the file cannot be read, or writing fails; the file is left then.
+///   trained, has records that would be dropped, or is given as `best` instead of by its id.
+/// - When the file cannot be read, or writing fails; the file is kept then.
 pub fn migrate_history(
     id: &str,
     root: impl AsRef<Path>,
@@ -39,7 +40,7 @@ pub fn migrate_history(
     let refused = |what: String| Error::new(ErrorKind::Migration { what }).in_path(&folder.path);
     if id == BEST {
         return Err(refused(
-            "expected the id of a run, found the name of the pointer to the best one".to_owned(),
+            "expected the id of a run, found `best`, the pointer to the best run".to_owned(),
         ));
     }
     if !folder.run_yaml().is_file() {
@@ -52,7 +53,7 @@ pub fn migrate_history(
         FileLock::try_exclusive(&lease).map_err(|error| Error::from(error).in_path(&lease))?;
     let Some(_lease) = lease else {
         return Err(refused(format!(
-            "run {id} is being trained; migrate its history once that ends"
+            "run {id} is being trained; migrate its history after the training"
         )));
     };
     let lock = folder.run_lock();
@@ -64,27 +65,26 @@ fn migrate(folder: &RunFolder, root: &Path, spec: HistoryJournal, discard: bool)
     let (id, csv, history) = (&folder.id, folder.idps_csv(), folder.history());
     let refused = |what: String| Error::new(ErrorKind::Migration { what }).in_path(&folder.path);
     if !csv.is_file() {
-        return Err(refused(match folder.has_journal() {
-            true => format!("run {id} keeps its history in a journal already"),
-            false => format!("run {id} has no `idps.csv` to migrate"),
+        return Err(refused(if folder.has_journal() {
+            format!("run {id} keeps its history in a journal already")
+        } else {
+            format!("run {id} has no `idps.csv` to migrate")
         }));
     }
-    let mut records = idps(folder, None)?;
+    let mut records = csv_records(folder)?;
     let all = records.len();
     let committed = committed_epoch(folder, root)?;
-    records.retain(|record| {
-        committed.is_none_or(|committed| record.epoch_idx().as_f64() <= committed)
-    });
+    records.retain(|record| is_committed(record, committed));
     let beyond = all.saturating_sub(records.len());
     if beyond > 0 && !discard {
         return Err(refused(format!(
-            "the history of run {id} has {beyond} records beyond the checkpoint `last`; readers \
-             leave them out, but a migration would delete them with the file: say that they are to \
-             be discarded to migrate the others"
+            "the history of run {id} has {beyond} records after the epoch of the checkpoint `last`; \
+             readers leave them out, but a migration would delete them; discard them explicitly to \
+             migrate the others"
         )));
     }
     if folder.has_journal() {
-        // Published before the migration was stopped, hence read back before.
+        // An earlier migration was stopped after it had published the journal.
         if !reads_back(JournalReader::open(&history)?, &records)? {
             return Err(refused(format!(
                 "run {id} has a history journal and an `idps.csv` that differ; remove one of them"
@@ -93,7 +93,7 @@ fn migrate(folder: &RunFolder, root: &Path, spec: HistoryJournal, discard: bool)
         return remove(&csv);
     }
     if fs::symlink_metadata(&history).is_ok() {
-        // Never published.
+        // An earlier migration was stopped before it published the journal.
         fs::remove_dir_all(&history).map_err(|error| Error::from(error).in_path(&history))?;
     }
     let mut writer = JournalWriter::in_folder(history.clone(), spec);
@@ -120,17 +120,15 @@ fn write(writer: &mut JournalWriter, records: &[NNIterationDataPoint]) -> Result
     writer.flush()?;
     let manifest: JournalManifest = writer.manifest().clone();
     let journal = JournalReader::with_manifest(writer.folder(), manifest)?;
-    match reads_back(journal, records)? {
-        true => Ok(()),
-        false => Err(Error::history_corruption(
-            "the migrated journal does not read back as the `idps.csv` that it was made of",
-        )
-        .in_path(writer.folder())),
+    if reads_back(journal, records)? {
+        return Ok(());
     }
+    let what = "the migrated journal does not read back as the `idps.csv` that it was made from";
+    Err(Error::history_corruption(what).in_path(writer.folder()))
 }
 
-/// Whether a journal has exactly these records, compared by their lines: a not-a-number is equal to
-/// itself there.
+/// Whether a journal has exactly these records. They are compared by their lines, because NaN equals
+/// NaN in a text.
 fn reads_back(journal: JournalReader, records: &[NNIterationDataPoint]) -> Result<bool> {
     let mut expected = records.iter();
     for found in journal.records(None) {

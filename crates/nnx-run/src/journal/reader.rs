@@ -6,20 +6,20 @@ use std::path::{Path, PathBuf};
 use nnx_params::NNIterationDataPoint;
 
 use super::chunk::OpenChunk;
-use super::index::{self, Chunk};
+use super::index::{self, IndexEntry};
 use super::manifest::JournalManifest;
-use super::records::Records;
+use super::rows;
+use crate::epochs::{EpochMetrics, is_epoch};
 use crate::error::{Error, Result};
 use crate::limits::{MAX_HISTORY_BYTES, MAX_HISTORY_RECORDS};
-use crate::run::verify::is_epoch;
 
-/// A journal whose manifest and index were read and agree; chunks are read, and checked, when their
-/// records are asked for.
+/// A journal whose manifest and index were read and agree. A chunk is read and checked when its
+/// records are needed.
 #[derive(Debug)]
 pub(crate) struct JournalReader {
     pub(super) folder: PathBuf,
     pub(super) manifest: JournalManifest,
-    pub(super) chunks: Vec<Chunk>,
+    pub(super) chunks: Vec<IndexEntry>,
 }
 
 impl JournalReader {
@@ -28,7 +28,7 @@ impl JournalReader {
         Self::with_manifest(folder, JournalManifest::read(folder)?)
     }
 
-    /// Opens a journal of which the manifest is not published yet.
+    /// Opens a journal whose manifest is not published yet.
     pub(super) fn with_manifest(folder: &Path, manifest: JournalManifest) -> Result<Self> {
         Ok(Self {
             folder: folder.to_path_buf(),
@@ -37,13 +37,18 @@ impl JournalReader {
         })
     }
 
-    /// The records up to an epoch, or all, in order.
-    pub(crate) fn records(self, until: Option<f64>) -> Records {
-        Records::new(self, until)
+    /// The number of epochs that the manifest counts.
+    pub(crate) fn epoch_count(&self) -> u64 {
+        self.manifest.epochs
     }
 
-    /// How many records there are up to an epoch. A chunk is read only where the epoch ends within
-    /// it, which NNx never writes.
+    /// The metrics of the epochs up to one, from the rows of the journal.
+    pub(crate) fn rows(&self, until: f64) -> Result<Vec<EpochMetrics>> {
+        rows::read(&self.folder, &self.manifest, until)
+    }
+
+    /// The number of records up to an epoch. A chunk is read only if the epoch ends within it, which
+    /// it never does in a journal that NNx wrote.
     pub(crate) fn record_count(&self, until: Option<f64>) -> Result<u64> {
         let Some(until) = until else {
             return Ok(self.manifest.records);
@@ -65,10 +70,10 @@ impl JournalReader {
         Ok(count)
     }
 
-    /// The last records up to an epoch, as many as the journal says are held in memory; only the
-    /// chunks that hold them are read.
+    /// The last records up to an epoch, as many as the journal keeps in memory; only their chunks are
+    /// read.
     pub(crate) fn tail(&self, until: Option<f64>) -> Result<Vec<NNIterationDataPoint>> {
-        let is_visible = |chunk: &&Chunk| until.is_none_or(|until| chunk.first_epoch <= until);
+        let is_visible = |chunk: &&IndexEntry| until.is_none_or(|until| chunk.first_epoch <= until);
         let wanted = self.manifest.retention;
         let (mut needed, mut found) = (Vec::new(), 0_u64);
         for chunk in self.chunks.iter().rev().filter(is_visible) {
@@ -105,14 +110,14 @@ impl JournalReader {
         Ok(window.into())
     }
 
-    /// The epoch of the first record, if there is one up to an epoch.
+    /// The epoch of the first record, if it is not after `until`.
     pub(super) fn first_epoch(&self, until: Option<f64>) -> Option<f64> {
         let first = self.chunks.first()?.first_epoch;
         until.is_none_or(|until| first <= until).then_some(first)
     }
 
-    /// Reads and checks everything that the manifest counts: each chunk and record, whose epochs count
-    /// from 0, and the rows of the epochs.
+    /// Reads and checks everything that the manifest counts: each chunk, each record, whose epoch must
+    /// be counted from 0, and the rows of the epochs.
     pub(crate) fn verify(self) -> Result<()> {
         let (folder, manifest) = (self.folder.clone(), self.manifest.clone());
         for (number, record) in (1_u64..).zip(self.records(None)) {
@@ -124,6 +129,6 @@ impl JournalReader {
                 return Err(Error::malformed(what).in_path(&folder));
             }
         }
-        super::rows::check(&folder, &manifest)
+        rows::check(&folder, &manifest)
     }
 }

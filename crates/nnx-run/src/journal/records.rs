@@ -15,16 +15,19 @@ pub(crate) struct Records {
     open: Option<OpenChunk>,
 }
 
-impl Records {
-    pub(super) fn new(journal: JournalReader, until: Option<f64>) -> Self {
-        Self {
-            journal,
+impl JournalReader {
+    /// The records up to an epoch, or all, in order.
+    pub(crate) fn records(self, until: Option<f64>) -> Records {
+        Records {
+            journal: self,
             until,
             next: 0,
             open: None,
         }
     }
+}
 
+impl Records {
     /// The next record; an error is the last item.
     fn advance(&mut self) -> Result<Option<NNIterationDataPoint>> {
         let is_visible = |epoch: f64| self.until.is_none_or(|until| epoch <= until);

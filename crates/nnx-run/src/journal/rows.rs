@@ -1,4 +1,4 @@
-//! `epochs.jsonl`, one line an epoch: what a chart shows of it.
+//! `epochs.jsonl`, one line per epoch: the metrics that a chart shows.
 
 use std::path::{Path, PathBuf};
 
@@ -7,22 +7,16 @@ use nnx_params::{State, Value};
 use super::file::{amount, committed, mapping};
 use super::manifest::JournalManifest;
 use super::text::{is_blank, lines};
+use crate::epochs::EpochMetrics;
 use crate::error::{Error, Result};
 use crate::limits::MAX_EPOCH_ROWS_BYTES;
-use crate::run::EpochMetrics;
 
 /// Where the epochs of a journal are.
 pub(super) fn path(folder: &Path) -> PathBuf {
     folder.join("epochs.jsonl")
 }
 
-/// The metrics of the epochs up to one, in the order of the file. The rows have no learning rate,
-/// which is not-a-number here, and no records.
-pub(crate) fn rows(folder: &Path, until: f64) -> Result<Vec<EpochMetrics>> {
-    read(folder, &JournalManifest::read(folder)?, until)
-}
-
-/// Whether all rows can be read, and are as many as the manifest says.
+/// Checks that all rows can be read, and are as many as the manifest says.
 pub(super) fn check(folder: &Path, manifest: &JournalManifest) -> Result<()> {
     let found = read(folder, manifest, f64::INFINITY)?.len() as u64;
     if found != manifest.epochs {
@@ -36,7 +30,13 @@ pub(super) fn check(folder: &Path, manifest: &JournalManifest) -> Result<()> {
     Ok(())
 }
 
-fn read(folder: &Path, manifest: &JournalManifest, until: f64) -> Result<Vec<EpochMetrics>> {
+/// The metrics of the epochs up to one, in the order of the file. The rows have no learning rate,
+/// which is NaN here, and no evaluation records.
+pub(super) fn read(
+    folder: &Path,
+    manifest: &JournalManifest,
+    until: f64,
+) -> Result<Vec<EpochMetrics>> {
     let path = path(folder);
     let bytes = committed(
         &path,
@@ -54,7 +54,7 @@ fn read(folder: &Path, manifest: &JournalManifest, until: f64) -> Result<Vec<Epo
     Ok(rows)
 }
 
-/// The epoch of a line; none where it is a later one, whose values may be anything.
+/// The epoch of a line; `None` for an epoch after `until`, whose values are not checked.
 fn row(number: u64, line: &[u8], until: f64) -> Result<Option<EpochMetrics>> {
     let what = || format!("line {number} of the history's epochs");
     let state = mapping(line, what)?;
@@ -96,7 +96,7 @@ fn whole_number(number: f64) -> Option<i64> {
     nnx_params::Number::Float(number).as_i64()
 }
 
-/// Whether Python takes `improved` for true.
+/// Whether Python treats the value of `improved` as true.
 fn truth(row: &State) -> Option<bool> {
     Some(match row.get("improved")? {
         Value::None => false,

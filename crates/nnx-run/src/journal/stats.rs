@@ -1,16 +1,16 @@
-//! The row of an epoch, from its records as they come.
+//! The row of an epoch, computed while its records are added.
 
 use nnx_params::{NNEvaluationDataPoint, NNIterationDataPoint, Number, State, Value};
 
-/// The sums of one metric over the batches of an epoch, plain and weighted by how many targets
-/// counted; summed from left to right, as the reference does it.
+/// The sums of one metric over the batches of an epoch, plain and weighted by the number of targets
+/// that counted. They go from left to right as in NNx, because a sum of floats depends on its order.
 #[derive(Clone, Debug)]
 struct Sums {
     sum: f64,
     number: u64,
     weighted: f64,
     weight: u64,
-    /// Whether every record that has the metric says how many targets counted.
+    /// Whether every record that has the metric has a count.
     is_counted: bool,
 }
 
@@ -41,11 +41,12 @@ impl Sums {
         }
     }
 
-    /// The mean; not-a-number where no record has the metric.
+    /// The mean; NaN if no record has the metric.
     fn mean(&self) -> f64 {
-        match self.is_counted && self.weight > 0 {
-            true => self.weighted / self.weight as f64,
-            false => self.sum / self.number as f64,
+        if self.is_counted && self.weight > 0 {
+            self.weighted / self.weight as f64
+        } else {
+            self.sum / self.number as f64
         }
     }
 }
@@ -67,7 +68,7 @@ impl EpochStats {
         }
     }
 
-    /// Takes a record into account; the first one of another epoch begins anew.
+    /// Adds a record. The first record of another epoch resets the sums.
     pub(super) fn add(&mut self, record: &NNIterationDataPoint) {
         let epoch = record.epoch_idx().as_f64();
         if self.epoch != Some(epoch) {
@@ -81,15 +82,17 @@ impl EpochStats {
         self.error.add(edp.error(), edp.count());
     }
 
-    /// The row of the epoch that ends with a record, which alone has the validation, the summary of
-    /// the training and the monitor's decision.
+    /// The row of the epoch whose last record is given: only that record has the validation, the
+    /// summary of the training and the monitor's decision.
     pub(super) fn row(&self, last: &NNIterationDataPoint) -> State {
-        type Metric = fn(&NNEvaluationDataPoint) -> Option<Number>;
-        let train = |of: Metric, sums: &Sums| match last.train_summary() {
-            Some(summary) => of(summary),
+        let train = |metric: fn(&NNEvaluationDataPoint) -> Option<Number>, sums: &Sums| match last
+            .train_summary()
+        {
+            Some(summary) => metric(summary),
             None => Some(Number::Float(sums.mean())),
         };
-        let val = |of: Metric| last.val_edp().and_then(of);
+        let val =
+            |metric: fn(&NNEvaluationDataPoint) -> Option<Number>| last.val_edp().and_then(metric);
         let selection = last.selection();
         let mut row = State::from_iter([("epoch", last.epoch_idx())]);
         for (name, value) in [

@@ -1,4 +1,4 @@
-//! Appending to the files of a journal, and making them outlast a loss of power.
+//! Appending to the files of a journal, and flushing them to the disk.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
@@ -6,8 +6,8 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 
-/// Writes bytes behind the first ones of a file, in place of anything that stands there: what an
-/// earlier try left that was stopped within.
+/// Cuts a file after its first `length` bytes and appends bytes. What is cut off was written by an
+/// earlier attempt that was stopped, and does not count.
 pub(super) fn append(path: &Path, length: u64, bytes: &[u8]) -> Result<()> {
     let write = || {
         let mut file = OpenOptions::new()
@@ -24,7 +24,7 @@ pub(super) fn append(path: &Path, length: u64, bytes: &[u8]) -> Result<()> {
 
 /// Flushes a file to the disk.
 pub(super) fn flush(path: &Path) -> Result<()> {
-    // Windows flushes only what is open for writing.
+    // Windows flushes only files that are open for writing.
     let file = File::options().write(true).open(path);
     file.and_then(|file| file.sync_all())
         .map_err(|error| Error::from(error).in_path(path))

@@ -1,10 +1,10 @@
-//! The texts of a journal, to the byte as Python writes them.
+//! The texts of a journal, byte for byte as Python writes them.
 
 use nnx_params::python_text::json_dumps;
 use nnx_params::{NNIterationDataPoint, State, Value};
 use sha2::{Digest, Sha256};
 
-/// The chain of an index without a line.
+/// The chain of an index without lines.
 pub(super) const GENESIS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
 /// The name of the chunk of that number.
@@ -12,14 +12,14 @@ pub(super) fn chunk_name(number: u64) -> String {
     format!("chunk-{number:08}.jsonl")
 }
 
-/// The line of a record, its line feed included.
+/// The line of a record with its line feed.
 pub(super) fn record_line(record: &NNIterationDataPoint) -> Vec<u8> {
-    line(&record.full_state(), Keys::AsTheyAre)
+    line(&record.full_state(), KeyOrder::Unchanged)
 }
 
-/// The line of an index or of an epoch, its line feed included.
+/// A line of the index or of the epochs with its line feed.
 pub(super) fn sorted_line(state: &State) -> Vec<u8> {
-    line(state, Keys::Sorted)
+    line(state, KeyOrder::Sorted)
 }
 
 /// The sha-256 of bytes, in lower-case hex.
@@ -27,7 +27,7 @@ pub(super) fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
-/// The chain of an index with one more line.
+/// The chain of an index after one more line: each line is hashed together with the chain before it.
 pub(super) fn chained(chain: &str, line: &[u8]) -> String {
     let mut hash = Sha256::new();
     hash.update(chain.as_bytes());
@@ -56,7 +56,7 @@ pub(super) fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Whether a line, with its end, is nothing but that.
+/// Whether a line has nothing but its line end.
 pub(super) fn is_blank(line: &[u8]) -> bool {
     matches!(line, b"\n" | b"\r" | b"\r\n")
 }
@@ -66,12 +66,12 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Keys {
-    AsTheyAre,
+enum KeyOrder {
+    Unchanged,
     Sorted,
 }
 
-fn line(state: &State, keys: Keys) -> Vec<u8> {
+fn line(state: &State, keys: KeyOrder) -> Vec<u8> {
     let mut text = String::new();
     write_map(state, keys, &mut text);
     text.push('\n');
@@ -79,7 +79,7 @@ fn line(state: &State, keys: Keys) -> Vec<u8> {
 }
 
 /// JSON without spaces.
-fn write(value: &Value, keys: Keys, text: &mut String) {
+fn write(value: &Value, keys: KeyOrder, text: &mut String) {
     match value {
         Value::Map(state) => write_map(state, keys, text),
         Value::List(items) | Value::Tuple(items) => {
@@ -96,9 +96,9 @@ fn write(value: &Value, keys: Keys, text: &mut String) {
     }
 }
 
-fn write_map(state: &State, keys: Keys, text: &mut String) {
+fn write_map(state: &State, keys: KeyOrder, text: &mut String) {
     let mut entries: Vec<_> = state.iter().collect();
-    if keys == Keys::Sorted {
+    if keys == KeyOrder::Sorted {
         entries.sort_unstable_by_key(|(key, _)| *key);
     }
     text.push('{');
@@ -146,7 +146,7 @@ mod tests {
             "{\"a\":[1e-05,\"\\u00e9, \\\"x\\\"\"],\"b\":{\"a\":null,\"z\":NaN}}\n"
         );
         assert_eq!(
-            text(line(&state, Keys::AsTheyAre)),
+            text(line(&state, KeyOrder::Unchanged)),
             "{\"b\":{\"z\":NaN,\"a\":null},\"a\":[1e-05,\"\\u00e9, \\\"x\\\"\"]}\n"
         );
     }

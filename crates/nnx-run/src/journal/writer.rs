@@ -1,4 +1,4 @@
-//! Writing a journal while a training goes on.
+//! Writing a journal during a training.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -15,15 +15,15 @@ use super::sync::{append, flush};
 use super::text::{chained, chunk_name, record_line, sha256, sorted_line};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::RunFolder;
-use crate::run::NNRun;
 use crate::stage::{Durability, flush_folder, replace, replace_text};
 
-/// Writes the journal of one training: the same bytes as Python's, all of an epoch flushed to the disk
-/// before the manifest that counts them.
+/// Writes the journal of one training, with the same bytes as Python. The files of an epoch are
+/// flushed to the disk before the manifest that counts them.
 ///
-/// Each epoch, [`append`](Self::append) its records, [`end_epoch`](Self::end_epoch),
-/// [`publish`](Self::publish), then save the run and its checkpoint `last`, which commits the epoch:
-/// where the process stops before, readers leave the epoch out. A failed call may be repeated.
+/// In each epoch, [`append`](Self::append) its records, call [`end_epoch`](Self::end_epoch) and
+/// [`publish`](Self::publish), then save the run and its checkpoint `last`. The checkpoint commits the
+/// epoch: if the process stops before it is saved, readers leave the epoch out. A call that failed may
+/// be repeated.
 ///
 /// ```
 /// # use nnx_params::{Activations, Checkpoints, NNModelParams, NNParams, NNTrainParams, NetParams, Nets};
@@ -35,47 +35,52 @@ use crate::stage::{Durability, flush_folder, replace, replace_text};
 /// # let train = NNTrainParams::builder(8).build()?;
 /// # let run = NNRun::new(NNModelParams::builder(Nets::FeedFwd).build()?, NetParams::from(net), train)?;
 /// # let root = tempfile::tempdir()?;
-/// let mut journal = JournalWriter::create(&run, &root, HistoryJournal::new(2)?)?;
+/// let mut journal = JournalWriter::create(run.id(), &root, HistoryJournal::builder().retention(2).build()?)?;
 /// for epoch in 0..3 {
 ///     let edp = NNEvaluationDataPoint::builder().loss(0.5).build()?;
 ///     journal.append(NNIterationDataPoint::new(0.01, epoch, epoch, 0, edp))?;
 ///     journal.end_epoch()?;
 ///     journal.publish()?;
 /// }
-/// run.with_history(journal.folder().to_owned()).save(&root)?;
+/// let run = run.with_history(journal.folder().to_owned());
+/// run.save(&root)?;
 ///
-/// # let id = std::fs::read_dir(root.path().join("runs"))?.filter_map(|it| it.ok()?.file_name().into_string().ok()).find(|it| it.len() == 32).unwrap();
-/// let run = NNRun::load(&id, &root)?;
+/// let run = NNRun::load(run.id(), &root)?;
 /// assert_eq!((run.idps().len(), run.epochs().len()), (2, 3));
-/// assert_eq!(iter_history(&id, &root, Lineage::Excluded)?.count(), 3);
+/// assert_eq!(iter_history(run.id(), &root, Lineage::Excluded)?.count(), 3);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
 pub struct JournalWriter {
     folder: PathBuf,
     spec: HistoryJournal,
-    /// What the next manifest says.
+    /// The next manifest.
     manifest: JournalManifest,
-    /// The records that wait for their chunk, each with its line.
+    /// The records that are not in a chunk yet, each with its line.
     pending: VecDeque<(NNIterationDataPoint, Vec<u8>)>,
     stats: EpochStats,
-    /// Chunks that are flushed to the disk.
+    /// The number of chunks that are flushed to the disk.
     flushed: u64,
-    /// Whether the folder was made since the last flush.
+    /// Whether the folder was created since the last flush.
     is_new: bool,
+    /// The text of the published manifest.
     published: Option<String>,
+    /// The text of the manifest before that.
     previous: Option<String>,
 }
 
 impl JournalWriter {
-    /// A writer for a run that has no journal yet. Nothing is created before the first chunk.
+    /// A writer for the run of that id, which must not have a journal. Nothing is created before the
+    /// first chunk.
     ///
-    /// Whoever trains [reserves](NNRun::reserve) the run before, so that nobody else writes it.
+    /// A training must [reserve](crate::NNRun::reserve) the run first, so that no other process writes
+    /// it.
     ///
     /// # Errors
-    /// [`ErrorKind::RunExists`] when the run has a folder `history` that is not empty.
-    pub fn create(run: &NNRun, root: impl AsRef<Path>, spec: HistoryJournal) -> Result<Self> {
-        let folder = RunFolder::new(run.id(), root.as_ref())?;
+    /// [`ErrorKind::RunExists`] when the run has a folder `history` that is not empty; when the id
+    /// could lead out of the folder of runs.
+    pub fn create(id: &str, root: impl AsRef<Path>, spec: HistoryJournal) -> Result<Self> {
+        let folder = RunFolder::new(id, root.as_ref())?;
         let history = folder.history();
         if fs::read_dir(&history).is_ok_and(|mut entries| entries.next().is_some()) {
             let id = folder.id;
@@ -98,7 +103,7 @@ impl JournalWriter {
         }
     }
 
-    /// The folder of the journal, for [`NNRun::with_history`].
+    /// The folder of the journal, for [`NNRun::with_history`](crate::NNRun::with_history).
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -108,12 +113,12 @@ impl JournalWriter {
         &self.spec
     }
 
-    /// Takes a record; a chunk is written once it is full and a record follows it.
+    /// Adds a record. A full chunk is written when the next record is added.
     ///
     /// # Errors
     /// When writing fails.
     pub fn append(&mut self, record: NNIterationDataPoint) -> Result<()> {
-        // The last record may be replaced until another one follows.
+        // Not before: the last record may still be replaced.
         if self.pending.len() >= self.spec.chunk() {
             self.write_chunk()?;
         }
@@ -123,30 +128,30 @@ impl JournalWriter {
         Ok(())
     }
 
-    /// Puts another record in the place of the last one: the same with the epoch's validation.
+    /// Replaces the last record, normally by the same one with the epoch's validation.
     ///
     /// # Errors
     /// When no record was appended since the last epoch ended.
     pub fn replace_last(&mut self, record: NNIterationDataPoint) -> Result<()> {
         let line = record_line(&record);
         let last = self.pending.back_mut().ok_or_else(|| {
-            Error::malformed("expected a record of the epoch to be replaced, found none")
+            Error::malformed("expected a record of the epoch to replace, found none")
         })?;
         *last = (record, line);
         Ok(())
     }
 
-    /// Writes what waits, and the epoch's row, and flushes all files to the disk. Without a record
-    /// since the last call it does nothing.
+    /// Writes the remaining records and the epoch's row, and flushes all files to the disk. Does
+    /// nothing if no record was added since the last call.
     ///
     /// # Errors
     /// When writing fails.
     pub fn end_epoch(&mut self) -> Result<()> {
         self.write_epoch()?;
-        match self.flushed < self.manifest.chunks {
-            true => self.flush(),
-            false => Ok(()),
+        if self.flushed < self.manifest.chunks {
+            self.flush()?;
         }
+        Ok(())
     }
 
     /// [`end_epoch`](Self::end_epoch) without the flush.
@@ -155,8 +160,9 @@ impl JournalWriter {
             return Ok(());
         };
         let line = sorted_line(&self.stats.row(last));
-        // The row first: what stands behind the manifest's bytes does not count, and a call that
-        // fails below leaves the last record waiting, so that it can be repeated.
+        // The row first: if a chunk cannot be written, the last record is still pending, and the call
+        // can be repeated. The row is overwritten then, because bytes after those that the manifest
+        // counts do not count.
         self.make_folder()?;
         append(&rows::path(&self.folder), self.manifest.epochs_bytes, &line)?;
         while !self.pending.is_empty() {
@@ -168,7 +174,7 @@ impl JournalWriter {
         Ok(())
     }
 
-    /// Flushes what was written since the last time.
+    /// Flushes the files that were written since the last call.
     pub(super) fn flush(&mut self) -> Result<()> {
         for number in self.flushed..self.manifest.chunks {
             flush(&self.folder.join(chunk_name(number)))?;
@@ -186,8 +192,8 @@ impl JournalWriter {
         Ok(())
     }
 
-    /// Puts the manifest into its place: from now on readers see what was written, up to the epoch
-    /// of the checkpoint `last`.
+    /// Publishes the manifest: from now on readers see what was written, up to the epoch of the
+    /// checkpoint `last`.
     ///
     /// # Errors
     /// When writing fails.
@@ -200,8 +206,8 @@ impl JournalWriter {
         Ok(())
     }
 
-    /// Publishes the manifest before the last one again, for an epoch whose checkpoint could not be
-    /// written; that of an empty journal where it was the first.
+    /// Publishes the previous manifest again, after the checkpoint of an epoch could not be written. If
+    /// there was none, this publishes the manifest of an empty journal.
     ///
     /// # Errors
     /// When writing fails.
@@ -212,7 +218,7 @@ impl JournalWriter {
         replace_text(&manifest::path(&self.folder), &text)
     }
 
-    /// What the next manifest says.
+    /// The next manifest.
     pub(super) fn manifest(&self) -> &JournalManifest {
         &self.manifest
     }
@@ -226,7 +232,7 @@ impl JournalWriter {
         Ok(())
     }
 
-    /// Writes the first records that wait as a chunk.
+    /// Writes the first pending records as a chunk.
     fn write_chunk(&mut self) -> Result<()> {
         self.make_folder()?;
         let length = self.pending.len().min(self.spec.chunk());

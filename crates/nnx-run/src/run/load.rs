@@ -3,17 +3,19 @@
 use std::path::Path;
 
 use nnx_params::{
-    Checkpoints, NNCheckpointTransform, NNIterationDataPoint, NNModelParams, NNTrainParams,
-    NNTrainerParams, NetDescriptor, NetParams, State, Value,
+    NNCheckpointTransform, NNIterationDataPoint, NNModelParams, NNTrainParams, NNTrainerParams,
+    NetDescriptor, NetParams, State, Value,
 };
 
-use super::{NNRun, RunWarning, ids, metadata, verify};
+use super::NNRun;
 use crate::error::{Error, Result};
-use crate::history::from_csv;
-use crate::journal::JournalReader;
-use crate::layout::{RunFolder, read_bounded, read_text};
-use crate::limits::{MAX_HISTORY_BYTES, MAX_YAML_BYTES};
-use crate::store::CheckpointStore;
+use crate::ids::{is_there, not_text, run_ids, run_names};
+use crate::journal::reader::JournalReader;
+use crate::layout::{RunFolder, read_text};
+use crate::limits::MAX_YAML_BYTES;
+use crate::metadata;
+use crate::records::{committed_epoch, csv_records, is_committed};
+use crate::warning::RunWarning;
 use crate::yaml::from_yaml;
 
 /// The keys of `run.yaml` that this version knows.
@@ -27,21 +29,22 @@ const KNOWN: [&str; 7] = [
     "transforms",
 ];
 
-/// Whether the records of a run are needed.
+/// What of a run is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Records {
-    /// They are read.
-    Read,
-    /// They are not, but those in a CSV file are checked, as the reference does when it elects.
-    Checked,
+pub(crate) enum ReadMode {
+    /// Everything.
+    Full,
+    /// The configuration. The records of a CSV file are parsed and discarded, because NNx does not
+    /// select a run as the best one if its records cannot be read.
+    Check,
 }
 
 impl NNRun {
-    /// Reads a run. The id in its `run.yaml` is not believed but computed again.
+    /// Reads a run. Its id is computed from its configuration; the id in `run.yaml` is ignored.
     ///
-    /// Where the folder is marked as one whose history is committed by its checkpoint `last`,
-    /// records of a later epoch are left out: they are of an epoch that was not finished. Of a
-    /// history in a journal only the last records are read, as many as the journal says.
+    /// If the folder is marked as one whose history is committed by its checkpoint `last`, records of
+    /// later epochs are left out, because those epochs were not finished. Of a history in a journal
+    /// only the last records are read, as many as the journal says.
     ///
     /// # Errors
     /// - [`ErrorKind::NoSuchRun`](crate::ErrorKind::NoSuchRun) when there is no `run.yaml`; nothing
@@ -50,94 +53,99 @@ impl NNRun {
     /// - [`ErrorKind::HistoryCorruption`](crate::ErrorKind::HistoryCorruption) when the run keeps its
     ///   history in a journal whose files do not belong together.
     pub fn load(id: &str, root: impl AsRef<Path>) -> Result<Self> {
-        let root = root.as_ref();
-        let folder = RunFolder::new(id, root)?;
-        if !ids::is_there(&folder.run_yaml())? {
-            return Err(folder.missing());
-        }
-        let committed = committed_epoch(&folder, root)?;
-        Self::read(&folder, Records::Read, committed)
+        let (folder, committed) = Self::find(id, root.as_ref())?;
+        Self::read(&folder, ReadMode::Full, committed)
     }
 
-    /// Reads a run as [`load`](Self::load) does and checks that nothing of its history is lost: each
-    /// record is of an epoch, counted from 0, and where the checkpoint `last` commits the history, it
-    /// is there and the history reaches its epoch. A run whose first epoch was not finished has no
-    /// such checkpoint yet, nor any other: that is sound. A journal is read as a whole, each chunk compared
-    /// with its digest.
+    /// Every run in the order of their ids, each with the name of its folder, or the reason why it
+    /// cannot be read; empty if there is no folder of runs. The name of the folder is the id unless
+    /// the folder was renamed by hand.
     ///
-    /// The checkpoints are checked by [`CheckpointStore::verify`], the metadata by
-    /// [`read_metadata`](Self::read_metadata), the id by whoever knows it.
+    /// ```
+    /// use nnx_run::NNRun;
+    ///
+    /// for (name, run) in NNRun::all(".")? {
+    ///     match run {
+    ///         Ok(run) => println!("{name}: {} records", run.idps().len()),
+    ///         Err(error) => println!("{name} cannot be read: {error}"),
+    ///     }
+    /// }
+    /// # Ok::<(), nnx_run::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// As for [`load`](Self::load); [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) when the
-    /// history ends too early, or a record or the checkpoint `last` is of no epoch.
-    pub fn verify(id: &str, root: impl AsRef<Path>) -> Result<Self> {
-        let root = root.as_ref();
-        let run = Self::load(id, root)?;
-        let folder = RunFolder::new(id, root)?;
-        match folder.has_journal() {
-            true => JournalReader::open(&folder.history())?.verify()?,
-            false => verify::epochs(&idps(&folder, None)?, &folder.idps_csv())?,
-        }
-        let Some(committed) = committed_epoch(&folder, root)? else {
-            return Ok(run);
-        };
-        verify::committed(committed, &folder)?;
-        if committed < 0.0 {
-            let all = Self::read(&folder, Records::Read, None)?;
-            let recorded = all.record_count()?;
-            return match verify::is_before_the_first_checkpoint(&all, &folder, root)? {
-                true => Ok(run),
-                false => Err(Error::malformed(format!(
-                    "the history has {recorded} records, but the checkpoint `last`, which says how \
-                     many of them count, is not there"
-                ))
-                .in_path(&folder.path)),
-            };
-        }
-        let epochs = run.idps.iter().map(|idp| idp.epoch_idx().as_f64());
-        let last = epochs.fold(-1.0, f64::max);
-        if last < committed {
-            let found = match last < 0.0 {
-                true => "none".to_owned(),
-                false => format!("epoch {last} as its last one"),
-            };
-            return Err(Error::malformed(format!(
-                "expected a history up to epoch {committed}, which the checkpoint `last` says was \
-                 finished, found {found}"
-            ))
-            .in_path(&folder.path));
-        }
-        Ok(run)
+    /// When the folder of runs cannot be read.
+    pub fn all(root: impl AsRef<Path>) -> Result<Vec<(String, Result<Self>)>> {
+        Ok(Self::each(root.as_ref())?.collect())
     }
 
-    /// Every run, in the order of their ids; none where the folder of runs is not there.
-    ///
-    /// # Errors
-    /// When one cannot be read; [`RunSummary::all`](crate::RunSummary::all) goes on then.
-    pub fn all(root: impl AsRef<Path>) -> Result<Vec<Self>> {
-        let root = root.as_ref();
-        let ids = ids::run_ids(root)?;
-        ids.iter().map(|id| Self::load(id, root)).collect()
+    /// [`all`](Self::all), one after the other.
+    pub(crate) fn each(root: &Path) -> Result<impl Iterator<Item = (String, Result<Self>)>> {
+        let names = run_names(root)?.into_iter();
+        Ok(names.map(move |name| match name.to_str() {
+            Some(id) => (id.to_owned(), Self::load(id, root)),
+            None => {
+                let shown = name.to_string_lossy().into_owned();
+                (shown, Err(not_text(&name, root)))
+            }
+        }))
     }
 
-    /// The names of the folders that hold a run, in order; none where the folder of runs is not
-    /// there. Such a name is the run's id, unless somebody renamed the folder.
+    /// The names of the folders that hold a run, in order; empty if there is no folder of runs. Such
+    /// a name is the run's id, unless the folder was renamed by hand.
     ///
-    /// A folder that cannot be looked into is among them, since it may hold a run; one whose name is
-    /// not UTF-8 is not, and [`RunSummary::all`](crate::RunSummary::all) tells of it.
+    /// A folder that cannot be searched is listed, because it may hold a run. A folder whose name is
+    /// not UTF-8 is not listed; [`all`](Self::all) reports it.
     ///
     /// # Errors
     /// When the folder of runs cannot be read.
     pub fn ids(root: impl AsRef<Path>) -> Result<Vec<String>> {
-        ids::run_ids(root.as_ref())
+        run_ids(root.as_ref())
     }
 
-    pub(crate) fn read(
-        folder: &RunFolder,
-        records: Records,
-        committed: Option<f64>,
-    ) -> Result<Self> {
+    /// Reads the `metadata.yaml` of a run alone; `None` if there is no such file.
+    ///
+    /// [`load`](Self::load) ignores a file that it cannot read, as Python does, and
+    /// [`warnings`](Self::warnings) reports it; this call returns the error.
+    ///
+    /// # Errors
+    /// When the id could lead out of the folder of runs; when the file cannot be read, is not YAML, or
+    /// is not a mapping.
+    pub fn read_metadata(id: &str, root: impl AsRef<Path>) -> Result<Option<State>> {
+        metadata::read(&RunFolder::new(id, root.as_ref())?)
+    }
+
+    /// The folder of a run that exists, and the epoch up to which its history counts.
+    pub(super) fn find(id: &str, root: &Path) -> Result<(RunFolder, Option<f64>)> {
+        let folder = RunFolder::new(id, root)?;
+        if !is_there(&folder.run_yaml())? {
+            return Err(folder.missing());
+        }
+        let committed = committed_epoch(&folder, root)?;
+        Ok((folder, committed))
+    }
+
+    pub(crate) fn read(folder: &RunFolder, mode: ReadMode, committed: Option<f64>) -> Result<Self> {
+        let mut run = Self::read_configuration(folder)?;
+        if folder.has_journal() {
+            let journal = JournalReader::open(&folder.history())?;
+            if mode == ReadMode::Full {
+                run.read_journal(&journal, folder, committed)?;
+            }
+        } else {
+            let records = csv_records(folder)?;
+            if mode == ReadMode::Full {
+                run.take_records(records, folder, committed);
+            }
+        }
+        if mode == ReadMode::Full {
+            run.take_metadata(folder);
+        }
+        Ok(run)
+    }
+
+    /// Reads `run.yaml`.
+    pub(super) fn read_configuration(folder: &RunFolder) -> Result<Self> {
         let path = folder.run_yaml();
         let text = read_text(&path, "bytes of YAML", MAX_YAML_BYTES)?;
         let text = text.ok_or_else(|| folder.missing())?;
@@ -147,41 +155,45 @@ impl NNRun {
             let what = format!("expected a mapping, found a value of type {found}");
             return Err(Error::malformed(what).in_path(&path));
         };
-        let mut run = Self::from_state(&state).map_err(|error| error.in_path(&path))?;
-        if folder.has_journal() {
-            run.read_journal(folder, committed, records == Records::Read)?;
-        } else {
-            let records = idps(folder, None)?;
-            // Those of no epoch are told of before any is left out.
-            let path = folder.idps_csv();
-            let strays = RunWarning::of_records(&records, Some(&path));
-            let counts = |idp: &NNIterationDataPoint| {
-                committed.is_none_or(|epoch| idp.epoch_idx().as_f64() <= epoch)
-            };
-            let is_left_out =
-                |idp: &&NNIterationDataPoint| idp.epoch_idx().as_i64().is_some() && !counts(idp);
-            let left_out = records.iter().filter(is_left_out).count() as u64;
-            let left_out = committed.and_then(|epoch| {
-                RunWarning::of_left_out(left_out, records.len() as u64, epoch, &path)
-            });
-            run.idps = records.into_iter().filter(counts).collect();
-            run.history_warnings = strays.into_iter().chain(left_out).collect();
-        }
-        if records == Records::Checked {
-            run.idps = Vec::new();
-            return Ok(run);
-        }
-        match metadata::read(folder) {
-            Ok(metadata) => run.metadata = metadata.unwrap_or_default(),
-            Err(error) => {
-                let what = "the metadata were passed over";
-                run.metadata_warning = Some(RunWarning::passed_over(&error, what));
-            }
-        }
-        Ok(run)
+        Self::from_state(&state).map_err(|error| error.in_path(&path))
     }
 
-    /// A run of what `run.yaml` holds.
+    /// Takes the records of an `idps.csv`, as far as they count.
+    pub(super) fn take_records(
+        &mut self,
+        records: Vec<NNIterationDataPoint>,
+        folder: &RunFolder,
+        committed: Option<f64>,
+    ) {
+        let path = folder.idps_csv();
+        // Reported before any record is left out, so that the warning counts the rows of the file.
+        let strays = RunWarning::stray_records(&records, Some(&path));
+        let is_uncommitted = |record: &&NNIterationDataPoint| {
+            record.epoch_idx().as_i64().is_some() && !is_committed(record, committed)
+        };
+        let count = records.iter().filter(is_uncommitted).count() as u64;
+        let total = records.len() as u64;
+        let uncommitted =
+            committed.and_then(|epoch| RunWarning::uncommitted_records(count, total, epoch, &path));
+        let records = records.into_iter();
+        self.idps = records
+            .filter(|record| is_committed(record, committed))
+            .collect();
+        self.history_warnings = strays.into_iter().chain(uncommitted).collect();
+    }
+
+    /// Takes the metadata, or a warning if they cannot be read.
+    pub(super) fn take_metadata(&mut self, folder: &RunFolder) {
+        match metadata::read(folder) {
+            Ok(metadata) => self.metadata = metadata.unwrap_or_default(),
+            Err(error) => {
+                let warning = RunWarning::ignored(&error, "the metadata were ignored");
+                self.metadata_warning = Some(warning);
+            }
+        }
+    }
+
+    /// The run that the content of a `run.yaml` describes.
     fn from_state(state: &State) -> Result<Self> {
         let model = NNModelParams::from_state(mapping(state, "model")?)?;
         let net = match model.net() {
@@ -191,20 +203,21 @@ impl NNRun {
             _ => None,
         };
         let train = NNTrainParams::from_state(mapping(state, "train")?)?;
-        let mut run = Self::new(model, net, train)?;
+        let mut run = Self::builder(model, net, train);
         if state.get("trainer").is_some_and(|value| !value.is_none()) {
             let trainer = NNTrainerParams::from_state(mapping(state, "trainer")?)?;
-            run = run.with_trainer(trainer)?;
+            run = run.trainer(trainer);
         }
         match state.get("salt") {
             None | Some(Value::None) => {}
-            Some(Value::Str(salt)) => run = run.with_salt(salt)?,
-            // The reference's own error for a salt of another type.
+            Some(Value::Str(salt)) => run = run.salt(salt),
+            // Python's error for a salt of another type.
             Some(other) => nnx_params::validate_salt(other)?,
         }
         if let Some(transforms) = state.get("transforms") {
-            run = run.with_transforms(read_transforms(transforms)?)?;
+            run = run.transforms(read_transforms(transforms)?);
         }
+        let mut run = run.build()?;
         let unknown = state.iter().filter(|(key, _)| !KNOWN.contains(key));
         run.unknown = unknown.map(|(key, value)| (key, value.clone())).collect();
         Ok(run)
@@ -243,33 +256,4 @@ fn read_transforms(value: &Value) -> Result<Vec<NNCheckpointTransform>> {
         ))),
     });
     transforms.collect()
-}
-
-/// The records of a run, those up to an epoch where one is given.
-pub(crate) fn idps(
-    folder: &RunFolder,
-    committed: Option<f64>,
-) -> Result<Vec<NNIterationDataPoint>> {
-    let path = folder.idps_csv();
-    let bytes = read_bounded(&path, "bytes of history", MAX_HISTORY_BYTES)?;
-    let bytes = bytes.ok_or_else(|| {
-        Error::malformed("expected the history beside `run.yaml`, found none").in_path(&path)
-    })?;
-    let mut idps = from_csv(&bytes).map_err(|error| error.in_path(&path))?;
-    if let Some(epoch) = committed {
-        idps.retain(|idp| idp.epoch_idx().as_f64() <= epoch);
-    }
-    Ok(idps)
-}
-
-/// The epoch up to which a run's history counts, which its checkpoint `last` says: below every
-/// epoch where there is no such checkpoint, none where the run is not marked.
-pub(crate) fn committed_epoch(folder: &RunFolder, root: &Path) -> Result<Option<f64>> {
-    if !folder.committed_by_last().is_file() {
-        return Ok(None);
-    }
-    let last = CheckpointStore::new(&folder.id, root)?.load(&Checkpoints::Last.into())?;
-    Ok(Some(
-        last.map_or(-1.0, |last| last.idp.epoch_idx().as_f64()),
-    ))
 }

@@ -16,11 +16,11 @@ use crate::tag::CheckpointTag;
 use crate::training_state::{LATEST_VERSION, TrainingState, keys};
 
 impl CheckpointStore {
-    /// The checkpoint of a tag, if it is there. It takes no lock: a checkpoint is put into its place
-    /// in one step.
+    /// The checkpoint of a tag; `None` if it does not exist. No lock is taken, because a save replaces
+    /// the file in one step.
     ///
     /// # Errors
-    /// When the file is there and is no checkpoint.
+    /// When the file exists and is not a checkpoint.
     pub fn load(&self, tag: &CheckpointTag) -> Result<Option<NNCheckpoint>> {
         match NNCheckpoint::from_file(self.path(tag)) {
             Ok(checkpoint) => Ok(Some(checkpoint)),
@@ -29,17 +29,17 @@ impl CheckpointStore {
         }
     }
 
-    /// The training state of a checkpoint, if it has one. States of the versions 0 to 4 are read;
-    /// what is stale, or another checkpoint's, is never taken.
+    /// The training state of a checkpoint, if it has one. Versions 0 to 4 are read. A state of another
+    /// save is never returned.
     ///
     /// # Errors
-    /// When the checkpoint names a state that is not there, is another one's, or is of a later
-    /// version; when a file is there and cannot be read.
+    /// When the state that the checkpoint names does not exist, belongs to another checkpoint, or has
+    /// a newer version; when a file exists and cannot be read.
     pub fn load_training_state(&self, tag: &CheckpointTag) -> Result<Option<TrainingState>> {
         Ok(self.load_with_training_state(tag)?.1)
     }
 
-    /// The checkpoint of a tag and its training state, both of one save.
+    /// The checkpoint of a tag and its training state, both from the same save.
     ///
     /// # Errors
     /// As for [`load_training_state`](Self::load_training_state).
@@ -54,28 +54,28 @@ impl CheckpointStore {
         })
     }
 
-    /// The manifest beside a checkpoint, as it is; none for a checkpoint that was written before
-    /// there were manifests, or by a callback. After an interrupted save it may tell of the
-    /// checkpoint before: [`verify`](Self::verify) sees through that.
+    /// The manifest beside a checkpoint; `None` for a checkpoint that was written by a callback, or by a
+    /// version of NNx without manifests. After an interrupted save it may describe the previous
+    /// checkpoint; [`verify`](Self::verify) takes that into account.
     ///
     /// # Errors
-    /// When the manifest is there and cannot be read.
+    /// When the manifest exists and cannot be read.
     pub fn resume_point(&self, tag: &CheckpointTag) -> Result<Option<Manifest>> {
         Manifest::read(&self.path(tag))
     }
 
-    /// Checks that the files of a checkpoint are those of one save, unchanged, and gives the
-    /// manifest that tells of them.
+    /// Checks that the files of a checkpoint are unchanged and from the same save, and returns the
+    /// manifest that describes them.
     ///
-    /// Where there is no manifest, none is given; the checkpoint and its training state are then read
-    /// as far as they go, and judged by the ids that they carry. (The reference does not look at them
-    /// in this case.) [`training_state_files`](Self::training_state_files) judges those that do not
-    /// count as well.
+    /// Without a manifest the checkpoint and its training state are read, and the ids in them are
+    /// compared; the result is `None`. (NNx does not check the files in this case.)
+    /// [`training_state_files`](Self::training_state_files) also checks training states that are not
+    /// used.
     ///
     /// # Errors
-    /// [`ResumePoint`](crate::ErrorKind::ResumePoint) when a file is missing, changed, or of another
-    /// save; without a manifest [`TrainingState`](crate::ErrorKind::TrainingState) when the state is
-    /// missing or of another save; another kind when a file cannot be read.
+    /// [`ResumePoint`](crate::ErrorKind::ResumePoint) when a file is missing, was changed, or is from
+    /// another save; without a manifest [`TrainingState`](crate::ErrorKind::TrainingState) when the
+    /// state is missing or from another save; another kind when a file cannot be read.
     pub fn verify(&self, tag: &CheckpointTag) -> Result<Option<Manifest>> {
         let path = self.path(tag);
         let checked = self.locked(tag, || {
@@ -84,6 +84,8 @@ impl CheckpointStore {
                 Some(manifest) => manifest.problem(&path)?,
                 None => None,
             };
+            // A save that was stopped after it had replaced the checkpoint has left its manifest
+            // staged; the manifest beside the checkpoint is still that of the save before.
             if (manifest.is_none() || problem.is_some())
                 && let Some(staged) = Manifest::read_staged(&path)
                 && staged.problem(&path)?.is_none()
@@ -107,8 +109,8 @@ impl CheckpointStore {
         checked.map_err(|error| error.in_path(&path))
     }
 
-    /// Reads while no writer writes. Where there is no lock file no writer was ever there; when one
-    /// comes meanwhile, what was read is read again.
+    /// Calls `read` while no writer is active. Without a lock file there never was a writer, and no lock
+    /// is taken; if a lock file appears during the call, `read` is called again.
     pub(super) fn locked<T>(&self, tag: &CheckpointTag, read: impl Fn() -> Result<T>) -> Result<T> {
         let path = self.lock_path(tag);
         let lock = || {
@@ -133,7 +135,7 @@ fn is_absence(error: &nnx_checkpoint::Error) -> bool {
     }
 }
 
-/// The graph of a training state's file.
+/// The object in the file of a training state.
 pub(super) fn open(path: &Path) -> Result<Arc<TorchObject>> {
     let located = |error: nnx_checkpoint::Error| Error::from(error).in_path(path);
     let source = Source::open(path).map_err(located)?;
@@ -141,16 +143,16 @@ pub(super) fn open(path: &Path) -> Result<Arc<TorchObject>> {
     Ok(Arc::new(object))
 }
 
-/// The file that the training state of a checkpoint is looked for in.
+/// The file in which the training state of a checkpoint is searched.
 pub(super) fn chosen(path: &Path, checkpoint: Option<&NNCheckpoint>) -> PathBuf {
     let id = checkpoint.and_then(|checkpoint| checkpoint.training_state_id.as_deref());
-    // An id that could lead elsewhere names no file.
+    // The id becomes part of a path, so it must not contain anything but letters and digits.
     let own = id.filter(|id| is_name(id)).map(|id| state_file(path, id));
     let own = own.filter(|path| path.is_file());
     own.unwrap_or_else(|| compatibility_copy(path))
 }
 
-/// The training state that belongs to a checkpoint, by the rules of the reference.
+/// The training state that belongs to a checkpoint, by the rules of NNx.
 pub(super) fn training_state(
     path: &Path,
     checkpoint: Option<&NNCheckpoint>,
@@ -165,12 +167,13 @@ pub(super) fn training_state(
         return match id {
             None => Ok(None),
             Some(id) => {
-                let named = match is_name(id) {
-                    true => state_file(path, id),
-                    false => file.clone(),
+                let named = if is_name(id) {
+                    state_file(path, id)
+                } else {
+                    file.clone()
                 };
-                let what = "the checkpoint names a training state that is not there; take another \
-                            checkpoint, or restore the file";
+                let what = "the training state that the checkpoint names does not exist; use \
+                            another checkpoint, or restore the file";
                 Err(Error::training_state(what).in_path(&named))
             }
         };
@@ -180,8 +183,8 @@ pub(super) fn training_state(
     let Some(version) = state.get(keys::VERSION) else {
         if id.is_some() {
             return Err(fault(
-                "the checkpoint names a training state, found an optimizer's state of before there \
-                 were ids"
+                "expected the training state that the checkpoint names, found the state of an \
+                 optimizer without an id"
                     .to_owned(),
             ));
         }
@@ -189,14 +192,14 @@ pub(super) fn training_state(
         return Ok(Some(state.into_version_0(epoch)));
     };
     let Some(id) = id else {
-        // What an interrupted save of weights alone has not removed yet.
+        // A leftover: a save of weights alone was interrupted before it removed the old state.
         return Ok(None);
     };
     let version = version.as_int();
     if !version.is_some_and(|version| (1..=LATEST_VERSION).contains(&version)) {
         let found = match version {
             Some(version) => version.to_string(),
-            None => "no integer".to_owned(),
+            None => "another value".to_owned(),
         };
         return Err(fault(format!(
             "expected a training state of version 1 to {LATEST_VERSION}, found {found}"
@@ -204,8 +207,8 @@ pub(super) fn training_state(
     }
     if state.checkpoint_id() != Some(id) {
         return Err(fault(
-            "the training state is of another save than the checkpoint, which was interrupted; take \
-             another checkpoint"
+            "the training state is from another save than the checkpoint, because a save was \
+             interrupted; use another checkpoint"
                 .to_owned(),
         ));
     }
@@ -216,7 +219,7 @@ fn is_name(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// Compares the ordinal in the training state with the manifest's.
+/// Compares the ordinal in the training state with that in the manifest.
 fn check_generation(manifest: &Manifest, path: &Path) -> Result<()> {
     let Some(id) = manifest.checkpoint_id() else {
         return Ok(());
@@ -238,7 +241,7 @@ fn check_generation(manifest: &Manifest, path: &Path) -> Result<()> {
         None => "none".to_owned(),
     };
     Err(Error::resume_point(format!(
-        "the files are of different saves: the manifest is of save {}, the training state of {}",
+        "the files are from different saves: the manifest from save {}, the training state from {}",
         shown(expected),
         shown(found)
     )))

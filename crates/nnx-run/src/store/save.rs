@@ -1,4 +1,17 @@
 //! Saving a checkpoint.
+//!
+//! A save consists of several files, and the process can be stopped between any two writes. The order
+//! is NNx's, and each step has a reason:
+//!
+//! 1. The checkpoint is written under a temporary name. Until it is renamed, the old one counts.
+//! 2. The training state is written under a name with the new id, so that it does not overwrite the
+//!    old state, which the old checkpoint still names.
+//! 3. The new manifest is written under its staged name. Without it, a stop after step 4 would leave a
+//!    checkpoint that no manifest describes, and `verify` could not tell it from a changed one.
+//! 4. The checkpoint is renamed. From here on the new one counts, and its training state exists.
+//! 5. The manifest is renamed, and the staged one removed.
+//! 6. The copy for early versions is written, and the old training states are removed. They must
+//!    stay until now, because a stop before step 4 leaves the old checkpoint in use.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,7 +21,8 @@ use nnx_checkpoint::{CheckpointFormat, NNCheckpoint};
 use nnx_params::Value;
 use uuid::Uuid;
 
-use super::{CheckpointStore, SaveStep, compatibility_copy, state_file, state_files};
+use super::step::SaveStep;
+use super::{CheckpointStore, compatibility_copy, state_file, state_files};
 use crate::error::{Error, Result};
 use crate::lock::FileLock;
 use crate::manifest::{self, Manifest};
@@ -17,17 +31,16 @@ use crate::tag::CheckpointTag;
 use crate::training_state::TrainingState;
 
 impl CheckpointStore {
-    /// Saves a checkpoint, with the training state from which a training can go on. Whoever stops
-    /// the process, at whatever moment, the old checkpoint is whole or the new one, and
-    /// [`verify`](Self::verify) finds it so.
+    /// Saves a checkpoint and the training state from which a training can resume, and returns the
+    /// manifest. If the process is stopped at any moment, the old checkpoint or the new one is
+    /// complete, and [`verify`](Self::verify) confirms it.
     ///
-    /// The training state must have an optimizer; without one, as without a state at all, only the
-    /// weights are saved, and earlier training states of the tag are removed. The checkpoint is
-    /// stamped anew, whatever id it carries. The manifest is the return value.
+    /// If the training state has no optimizer, or there is no training state, only the weights are
+    /// saved, and earlier training states of the tag are removed. The saved checkpoint gets a new id.
     ///
     /// # Errors
-    /// When the pickle form cannot hold the checkpoint or the state, or writing fails; until the
-    /// checkpoint is in its place, the old one counts.
+    /// When the pickle form cannot represent the checkpoint or the state, or writing fails. The old
+    /// checkpoint counts until the new one has replaced it.
     pub fn save(
         &self,
         tag: &CheckpointTag,
@@ -40,9 +53,9 @@ impl CheckpointStore {
         let lock = self.lock_path(tag);
         let _lock =
             FileLock::exclusive(&lock).map_err(|error| Error::from(error).in_path(&lock))?;
-        self.tell(SaveStep::Locked);
+        self.report(SaveStep::Locked);
         let epoch = state.and_then(TrainingState::completed_epoch);
-        let save = Save {
+        let save = SaveInProgress {
             store: self,
             path: &path,
             generation: next_generation(&path),
@@ -55,22 +68,22 @@ impl CheckpointStore {
     }
 }
 
-/// One save under way.
+/// A save in progress.
 #[derive(Debug)]
-struct Save<'a> {
+struct SaveInProgress<'a> {
     store: &'a CheckpointStore,
     path: &'a Path,
     generation: i128,
     epoch: Value,
 }
 
-impl Save<'_> {
+impl SaveInProgress<'_> {
     fn with_state(self, checkpoint: &NNCheckpoint, state: &TrainingState) -> Result<Manifest> {
         let id = Uuid::new_v4().simple().to_string();
         let mut stamped = checkpoint.clone();
         stamped.training_state_id = Some(id.clone());
         stamped.training_state_present = Some(true);
-        // What cannot be written is found out before anything is.
+        // A state that cannot be written is an error before anything is written.
         let object = state
             .stamped(&id, self.generation, self.epoch.clone())?
             .to_object()?;
@@ -82,7 +95,7 @@ impl Save<'_> {
         let mut files = BTreeMap::from([(name(self.path), staged.digest.clone())]);
         files.insert(name(&state_path), written.digest.clone());
         written.publish()?;
-        self.store.tell(SaveStep::StateWritten);
+        self.store.report(SaveStep::StateWritten);
 
         let counters = state.counters();
         let manifest = Manifest::new(
@@ -93,15 +106,15 @@ impl Save<'_> {
             &files,
         );
         self.publish(staged, &manifest)?;
-        // Nothing goes on from the copy, so that it need not outlast a loss of power.
+        // Only early versions read the copy, so it need not survive a loss of power.
         replace(&compatibility_copy(self.path), Durability::None, archive)?;
-        self.store.tell(SaveStep::CopyWritten);
+        self.store.report(SaveStep::CopyWritten);
         for old in state_files(self.path)? {
             if old != state_path {
                 remove(&old)?;
             }
         }
-        self.store.tell(SaveStep::OldStatesRemoved);
+        self.store.report(SaveStep::OldStatesRemoved);
         Ok(manifest)
     }
 
@@ -128,7 +141,7 @@ impl Save<'_> {
         for old in state_files(self.path)? {
             remove(&old)?;
         }
-        self.store.tell(SaveStep::OldStatesRemoved);
+        self.store.report(SaveStep::OldStatesRemoved);
         Ok(manifest)
     }
 
@@ -136,30 +149,29 @@ impl Save<'_> {
         let staged = Staged::write(self.path, Durability::Flushed, |out| {
             Ok(checkpoint.write_to(out, CheckpointFormat::Pickle)?)
         })?;
-        self.store.tell(SaveStep::CheckpointStaged);
+        self.store.report(SaveStep::CheckpointStaged);
         Ok(staged)
     }
 
-    /// Puts the checkpoint into its place, between the manifest that is to come and the one that
-    /// counts.
+    /// Replaces the checkpoint and its manifest; see the steps 3 to 5 of the module.
     fn publish(&self, staged: Staged, manifest: &Manifest) -> Result<()> {
         manifest.write_staged(self.path)?;
-        self.store.tell(SaveStep::ManifestStaged);
+        self.store.report(SaveStep::ManifestStaged);
         staged.publish()?;
-        self.store.tell(SaveStep::CheckpointPublished);
+        self.store.report(SaveStep::CheckpointPublished);
         manifest.write(self.path)?;
-        self.store.tell(SaveStep::ManifestPublished);
+        self.store.report(SaveStep::ManifestPublished);
         remove(&manifest::staged(self.path))?;
-        self.store.tell(SaveStep::StagedManifestRemoved);
+        self.store.report(SaveStep::StagedManifestRemoved);
         if let Some(folder) = self.path.parent() {
             flush_folder(folder);
         }
-        self.store.tell(SaveStep::FolderFlushed);
+        self.store.report(SaveStep::FolderFlushed);
         Ok(())
     }
 }
 
-/// One more than the larger ordinal of the two manifests; 1 where neither has one.
+/// One more than the larger ordinal of the two manifests; 1 if neither has an ordinal.
 fn next_generation(checkpoint: &Path) -> i128 {
     let live = Manifest::read(checkpoint).ok().flatten();
     let staged = Manifest::read_staged(checkpoint);

@@ -1,4 +1,4 @@
-//! The training states beside a checkpoint, each judged by the rules by which one is chosen.
+//! The training states beside a checkpoint, and whether each can be used.
 
 use std::path::{Path, PathBuf};
 
@@ -10,24 +10,24 @@ use crate::error::{Error, Result};
 use crate::tag::CheckpointTag;
 use crate::training_state::{TrainingState, keys};
 
-/// What a bare optimizer's state has, as PyTorch's `Optimizer.load_state_dict` asks for it.
+/// The keys that PyTorch's `Optimizer.load_state_dict` requires.
 const OPTIMIZER_KEYS: [&str; 2] = ["state", "param_groups"];
 
-/// What a file of a training state is to the checkpoint beside it.
+/// The role of a training state's file for the checkpoint beside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TrainingStateRole {
-    /// A training goes on from it.
+    /// A training resumes from it.
     Own,
-    /// It repeats the own one, under the name that early versions of NNx look for.
+    /// It repeats the own state, under the name that early versions of NNx read.
     Copy,
-    /// Nothing uses it: it is of another save, or of a checkpoint that says that it has none. A save
-    /// that was interrupted leaves such files, and the next one removes them.
+    /// Nothing uses it: it is from another save, or the checkpoint says that it has no training state.
+    /// A save that was interrupted leaves such files, and the next save removes them.
     Leftover,
 }
 
 impl TrainingStateRole {
-    /// The role's name in `snake_case`: for scripts.
+    /// The name of the role in `snake_case`, for scripts.
     pub fn name(self) -> &'static str {
         match self {
             Self::Own => "own",
@@ -37,20 +37,20 @@ impl TrainingStateRole {
     }
 }
 
-/// A file of a training state, what it is to its checkpoint, and what is wrong with it.
+/// The file of a training state, its role, and its problem if there is one.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct TrainingStateFile {
     /// The name of the file, in the folder of the checkpoints.
     pub name: String,
-    /// What it is to the checkpoint.
+    /// The role of the file for the checkpoint.
     pub role: TrainingStateRole,
-    /// Why it cannot be read, or is not what its name and its checkpoint say.
+    /// Why the file cannot be read, or does not fit its name and its checkpoint.
     pub error: Option<Error>,
 }
 
 impl CheckpointStore {
-    /// The tags that training states tell of, in order, whether their checkpoints are there or not.
+    /// The tags that have a training state, in order, even if the checkpoint does not exist.
     ///
     /// # Errors
     /// When the folder cannot be read.
@@ -59,7 +59,7 @@ impl CheckpointStore {
         let tag = |name: &String| {
             let (checkpoint, rest) = name.split_once(".opt.")?;
             let is_state = rest == "pt" || rest.ends_with(".pt");
-            CheckpointTag::of_file(checkpoint).filter(|_| is_state)
+            CheckpointTag::from_file_name(checkpoint).filter(|_| is_state)
         };
         let mut tags: Vec<_> = names.iter().filter_map(tag).collect();
         tags.sort_unstable();
@@ -67,16 +67,15 @@ impl CheckpointStore {
         Ok(tags)
     }
 
-    /// Reads every training state beside a checkpoint, of whatever version of the protocol and
-    /// whether a manifest lists it or not, and judges it: the own one, its copy, and what is left
-    /// over. They are in the order of their names.
+    /// Reads every training state beside a checkpoint, of any version and whether a manifest lists it
+    /// or not, and determines its role. The files are in the order of their names.
     ///
-    /// A checkpoint that names a state that is not there has an own one with that error.
+    /// If the state that the checkpoint names does not exist, the result has an own state with that
+    /// error.
     ///
     /// # Errors
-    /// When the checkpoint is there and cannot be read, so that there is nothing to judge by; when
-    /// the folder cannot be read. What is wrong with a state is told by its
-    /// [`error`](TrainingStateFile::error).
+    /// When the checkpoint exists and cannot be read, so that no role can be determined; when the
+    /// folder cannot be read. The problem of one state is in its [`error`](TrainingStateFile::error).
     pub fn training_state_files(&self, tag: &CheckpointTag) -> Result<Vec<TrainingStateFile>> {
         let path = self.path(tag);
         self.locked(tag, || {
@@ -89,19 +88,19 @@ impl CheckpointStore {
                 paths.push(path.clone());
             }
             paths.sort_unstable();
-            let mut judged = Judged {
+            let mut roles = RoleFinder {
                 own,
                 id: checkpoint.and_then(|checkpoint| checkpoint.training_state_id),
                 copy: compatibility_copy(&path),
             };
-            Ok(paths.iter().map(|path| judged.file(path)).collect())
+            Ok(paths.iter().map(|path| roles.file(path)).collect())
         })
     }
 }
 
-/// The file that a training would go on from, and what is wrong with it.
+/// The file from which a training would resume, and its problem if there is one.
 fn own(path: &Path, checkpoint: Option<&NNCheckpoint>) -> Option<(PathBuf, Option<Error>)> {
-    // Without the checkpoint a state is of nothing.
+    // Without a checkpoint every state is a leftover.
     checkpoint?;
     let file = chosen(path, checkpoint);
     match training_state(path, checkpoint) {
@@ -123,22 +122,22 @@ fn own(path: &Path, checkpoint: Option<&NNCheckpoint>) -> Option<(PathBuf, Optio
         Ok(Some(_)) => Some((file, None)),
         Ok(None) => None,
         Err(error) => {
-            // A state that is not there has the name that the checkpoint gives it.
+            // The error names the file that the checkpoint names, which need not exist.
             let file = error.path().map_or(file, Path::to_path_buf);
             Some((file, Some(error)))
         }
     }
 }
 
-/// What the files beside a checkpoint are judged by.
-struct Judged {
+/// What determines the roles of the files beside a checkpoint.
+struct RoleFinder {
     own: Option<(PathBuf, Option<Error>)>,
     /// The id of the state that the checkpoint names.
     id: Option<String>,
     copy: PathBuf,
 }
 
-impl Judged {
+impl RoleFinder {
     fn file(&mut self, path: &Path) -> TrainingStateFile {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let (role, error) = match &mut self.own {
@@ -152,37 +151,37 @@ impl Judged {
         }
     }
 
-    /// A file that no training goes on from.
+    /// The role and the problem of a file from which no training resumes.
     fn other(&self, path: &Path, name: &str) -> (TrainingStateRole, Option<Error>) {
         let is_copy = self.own.is_some() && path == self.copy;
-        let unread = match is_copy {
-            true => TrainingStateRole::Copy,
-            false => TrainingStateRole::Leftover,
-        };
         let state = match read(path) {
             Ok(state) => state,
-            Err(error) => return (unread, Some(error)),
+            Err(error) if is_copy => return (TrainingStateRole::Copy, Some(error)),
+            Err(error) => return (TrainingStateRole::Leftover, Some(error)),
         };
         let found = state.checkpoint_id();
         if path == self.copy {
-            // Of a save that was interrupted the copy is still the one before.
-            let repeats = is_copy && found.is_some() && found == self.id.as_deref();
-            return match repeats {
-                true => (TrainingStateRole::Copy, None),
-                false => (TrainingStateRole::Leftover, None),
+            // After an interrupted save the copy is still that of the save before.
+            let repeats_own = is_copy && found.is_some() && found == self.id.as_deref();
+            return if repeats_own {
+                (TrainingStateRole::Copy, None)
+            } else {
+                (TrainingStateRole::Leftover, None)
             };
         }
         let named = found.is_some_and(|id| name.ends_with(&format!(".pt.opt.{id}.pt")));
         let error = (!named).then(|| {
             let found = found.map_or_else(|| "none".to_owned(), |id| format!("`{id}`"));
-            let what = format!("expected the id of its name in the training state, found {found}");
+            let what = format!(
+                "expected the id in the file's name also in the training state, found {found}"
+            );
             Error::training_state(what).in_path(path)
         });
         (TrainingStateRole::Leftover, error)
     }
 }
 
-/// The training state of a file, with the bytes of all its tensors.
+/// The training state in a file; the bytes of all its tensors are read.
 fn read(path: &Path) -> Result<TrainingState> {
     TrainingState::read(&open(path)?).map_err(|error| error.in_path(path))
 }

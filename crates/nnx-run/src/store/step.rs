@@ -1,32 +1,32 @@
 //! The steps of saving a checkpoint.
 
-/// What a save has just done, in this order. A save without training state leaves
-/// [`StateWritten`](Self::StateWritten) and [`CopyWritten`](Self::CopyWritten) out.
+/// A step that a save has just finished, in this order. A save without a training state skips
+/// [`StateWritten`](Self::StateWritten) and [`CopyWritten`](Self::CopyWritten).
 ///
-/// A process that stops between any two of them leaves the old checkpoint whole or the new one, and
-/// a manifest that tells of it.
+/// If the process stops between two steps, the old checkpoint or the new one is complete, and a
+/// manifest describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SaveStep {
-    /// It holds the lock of the checkpoint.
+    /// The save holds the lock of the checkpoint.
     Locked,
     /// The checkpoint is written under a temporary name.
     CheckpointStaged,
-    /// The training state is in its place, which carries the id of this save.
+    /// The training state is written, under a name with the id of this save.
     StateWritten,
-    /// The manifest stands in the place of the one that is to come.
+    /// The staged manifest is written.
     ManifestStaged,
-    /// The checkpoint is in its place: from here on the new one counts.
+    /// The new checkpoint has replaced the old one.
     CheckpointPublished,
-    /// The manifest is in its place.
+    /// The new manifest has replaced the old one.
     ManifestPublished,
-    /// The manifest in the place of the one to come is gone.
+    /// The staged manifest is removed.
     StagedManifestRemoved,
     /// The folder is flushed to the disk.
     FolderFlushed,
-    /// The copy of the training state is in its place.
+    /// The copy of the training state is written.
     CopyWritten,
-    /// The training states of earlier saves are gone.
+    /// The training states of earlier saves are removed.
     OldStatesRemoved,
 }
 

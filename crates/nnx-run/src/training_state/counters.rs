@@ -1,32 +1,32 @@
-//! Where a training stood, in numbers.
+//! The progress of a training in numbers.
 
 use nnx_params::{State, Value};
 
-use super::Data;
+use super::data::Data;
 
-/// Where a training stood, in numbers; none where the writer kept no count.
+/// The progress of a training in numbers; `None` for a number that was not counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Batches so far.
+    /// The number of batches so far.
     pub global_step: Option<i64>,
-    /// Updates of the weights so far.
+    /// The number of updates of the weights so far.
     pub committed_updates: Option<i64>,
-    /// Epochs that the training is to have, those before it was resumed included.
+    /// The number of epochs that the training will have, including those before it was resumed.
     pub planned_n_epochs: Option<i64>,
 }
 
 const KEYS: [&str; 3] = ["global_step", "committed_updates", "planned_n_epochs"];
 
 impl Counters {
-    pub(crate) fn of_state(state: &State) -> Self {
-        Self::of(|key| state.get(key).and_then(Value::as_int))
+    pub(crate) fn from_state(state: &State) -> Self {
+        Self::from_lookup(|key| state.get(key).and_then(Value::as_int))
     }
 
-    pub(super) fn of_data(data: &Data) -> Self {
-        Self::of(|key| data.get(key).and_then(Data::as_int))
+    pub(super) fn from_data(data: &Data) -> Self {
+        Self::from_lookup(|key| data.get(key).and_then(Data::as_int))
     }
 
-    fn of(count: impl Fn(&str) -> Option<i128>) -> Self {
+    fn from_lookup(count: impl Fn(&str) -> Option<i128>) -> Self {
         let count = |key| count(key).and_then(|count| i64::try_from(count).ok());
         let [global_step, committed_updates, planned_n_epochs] = KEYS.map(count);
         Self {

@@ -1,11 +1,11 @@
-//! Plain data of Python, with tensors among it.
+//! Python's plain data and tensors.
 
 use nnx_checkpoint::Tensor;
 use nnx_checkpoint::torch::PickledObject;
 use nnx_params::Value;
 
-/// One value of a training state: plain data of Python, a tensor, or an object of a class that this
-/// crate has no type for, which is kept as it was pickled.
+/// One value of a training state: plain data of Python, a tensor, or an object of a class for which
+/// this crate has no type, which is kept as it was pickled.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Data {
@@ -23,11 +23,11 @@ pub enum Data {
     List(Vec<Data>),
     /// A tuple.
     Tuple(Vec<Data>),
-    /// A dict, in order; its keys may be of any type.
+    /// A dict, in order; its keys can be of any type.
     Dict(Vec<(Data, Data)>),
     /// A tensor.
     Tensor(Tensor),
-    /// Anything else.
+    /// Any other object.
     Object(PickledObject),
 }
 
@@ -55,7 +55,7 @@ impl Data {
         }
     }
 
-    /// The integer, if the value is one; a bool is none.
+    /// The integer, if the value is one; a bool is not.
     pub fn as_int(&self) -> Option<i128> {
         match self {
             Self::Int(int) => Some(*int),
@@ -63,7 +63,7 @@ impl Data {
         }
     }
 
-    /// The truth value, if the value is one.
+    /// The bool, if the value is one.
     pub fn as_bool(&self) -> Option<bool> {
         match self {
             Self::Bool(flag) => Some(*flag),
@@ -71,8 +71,8 @@ impl Data {
         }
     }
 
-    /// The number, if the value is an integer, a float, or a tensor of one element of a dtype that
-    /// a float holds.
+    /// The number, if the value is an integer, a float, or a tensor with one element of dtype float32,
+    /// float64, int32 or int64.
     pub fn as_f64(&self) -> Option<f64> {
         match self {
             Self::Int(int) => Some(*int as f64),
@@ -113,8 +113,7 @@ impl Data {
         found.map(|(_, value)| value)
     }
 
-    /// The same as plain data without tensors; none where there is a tensor, an object or a key that
-    /// is no text.
+    /// The value as plain data; `None` if it contains a tensor, an object or a key that is not a text.
     pub fn to_value(&self) -> Option<Value> {
         let all = |items: &[Self]| items.iter().map(Self::to_value).collect::<Option<_>>();
         Some(match self {
@@ -136,7 +135,7 @@ impl Data {
     }
 }
 
-/// The only element of a tensor.
+/// The element of a tensor that has one.
 fn element(tensor: &Tensor) -> Option<f64> {
     use nnx_checkpoint::Dtype;
 

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use nnx_checkpoint::pickle::{Node, NodeId};
 use nnx_checkpoint::torch::{PickledObject, TorchObject};
 
-use super::Data;
+use super::data::Data;
 use crate::error::{Error, Result};
 use crate::limits::{MAX_STATE_DEPTH, MAX_STATE_VALUES};
 
-/// So many bytes of a text count as a value of their own.
+/// This many bytes of a text count as one value.
 const TEXT_BYTES_PER_VALUE: u64 = 32;
 
-/// Turns objects of one graph into plain data, within one budget: a graph may share, data do not, so
-/// that a small file could otherwise ask for an immense value.
+/// Turns objects of one graph into plain data, within one budget. A graph can refer to one object many
+/// times and plain data cannot, so without a budget a small file could expand to a huge value.
 #[derive(Debug)]
 pub(super) struct Decoder<'a> {
     object: &'a Arc<TorchObject>,
@@ -30,7 +30,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// The data that an object is; what is no plain data and no tensor is kept as it is.
+    /// An object as data. An object that is not plain data or a tensor is kept as it is.
     pub(super) fn decode(&mut self, id: NodeId) -> Result<Data> {
         self.spend(1)?;
         if self.depth >= MAX_STATE_DEPTH {
@@ -78,7 +78,7 @@ impl<'a> Decoder<'a> {
             }
             Node::Object(_) => match object.tensor(id) {
                 Ok(Some(tensor)) => Data::Tensor(tensor),
-                // A tensor that has no elements of its own is kept as it is.
+                // Such as a tensor on the meta device, which has no elements.
                 Ok(None) => self.kept(id),
                 Err(error) if is_unsupported(&error) => self.kept(id),
                 Err(error) => return Err(error.into()),
@@ -100,7 +100,7 @@ fn is_unsupported(error: &nnx_checkpoint::Error) -> bool {
     matches!(error.kind(), nnx_checkpoint::ErrorKind::Unsupported { .. })
 }
 
-/// An integer of up to sixteen bytes, two's complement, little-endian.
+/// An integer of up to sixteen bytes in little-endian two's complement.
 fn big_int(bytes: &[u8]) -> Option<i128> {
     let is_negative = bytes.last().is_some_and(|&byte| byte >= 0x80);
     let mut full = [if is_negative { 0xff } else { 0 }; 16];

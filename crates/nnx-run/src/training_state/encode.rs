@@ -1,9 +1,9 @@
-//! From plain data to the graph that Python would hold.
+//! From plain data to the graph of a pickle.
 
 use nnx_checkpoint::pickle::NodeId;
 use nnx_checkpoint::torch::{TorchBuilder, TorchObject};
 
-use super::Data;
+use super::data::Data;
 use crate::error::Result;
 
 /// The object of a dict with texts as keys.

@@ -1,17 +1,16 @@
 //! The state of an optimizer, by groups and named parameters.
 
-mod algorithm;
+pub(crate) mod algorithm;
 mod read;
 mod write;
 
-pub use algorithm::{Algorithm, Optimizer};
-
 use nnx_checkpoint::Tensor;
 
-use super::Data;
+use super::data::Data;
+use algorithm::{Algorithm, Optimizer};
 
-/// The state of an optimizer, as PyTorch's `state_dict()` gives it, joined with the names and shapes
-/// that NNx keeps beside it.
+/// The state of an optimizer in the form of PyTorch's `state_dict()`, together with the names and
+/// shapes of the parameters, which NNx keeps beside it.
 ///
 /// ```
 /// use nnx_run::{Algorithm, Optimizer, OptimizerGroup, OptimizerParameter, OptimizerState};
@@ -32,13 +31,13 @@ use super::Data;
 pub struct OptimizerState {
     class: Option<String>,
     groups: Vec<OptimizerGroup>,
-    /// Whether names and shapes of the parameters are known.
+    /// Whether the names and shapes of the parameters are known.
     has_topology: bool,
-    /// What the state holds beside groups and parameters.
+    /// The other entries of the state.
     extra: Vec<(Data, Data)>,
 }
 
-/// Parameters that share their settings.
+/// Parameters with the same settings.
 #[derive(Clone, Debug)]
 pub struct OptimizerGroup {
     /// The settings in order, without the list of parameters.
@@ -46,7 +45,7 @@ pub struct OptimizerGroup {
     parameters: Vec<OptimizerParameter>,
 }
 
-/// What an optimizer keeps of one parameter.
+/// What an optimizer keeps for one parameter.
 #[derive(Clone, Debug)]
 pub struct OptimizerParameter {
     name: Option<String>,
@@ -55,7 +54,7 @@ pub struct OptimizerParameter {
 }
 
 impl OptimizerState {
-    /// The state of an optimizer of that kind.
+    /// The state of an optimizer.
     pub fn new(optimizer: &Optimizer, groups: Vec<OptimizerGroup>) -> Self {
         Self {
             class: Some(optimizer.class().to_owned()),
@@ -65,14 +64,16 @@ impl OptimizerState {
         }
     }
 
-    /// The Python class of the optimizer, where it is known.
+    /// The Python class of the optimizer, if it is known.
     pub fn class(&self) -> Option<&str> {
         self.class.as_deref()
     }
 
-    /// The algorithm, where the class and the settings are those of one that this crate knows.
+    /// The algorithm, if class and settings are those of an algorithm that this crate knows.
     pub fn algorithm(&self) -> Option<Algorithm> {
-        algorithm::of(self.class()?, self.groups.first()?)
+        let group = self.groups.first()?;
+        let is_set = |name: &str| group.setting(name).and_then(Data::as_bool) == Some(true);
+        Algorithm::from_class(self.class()?, is_set)
     }
 
     /// The groups, in order.
@@ -80,7 +81,7 @@ impl OptimizerState {
         &self.groups
     }
 
-    /// What the optimizer keeps of the parameter of that name.
+    /// What the optimizer keeps for the parameter of that name.
     pub fn parameter(&self, name: &str) -> Option<&OptimizerParameter> {
         let mut parameters = self.groups.iter().flat_map(OptimizerGroup::parameters);
         parameters.find(|parameter| parameter.name() == Some(name))
@@ -88,7 +89,7 @@ impl OptimizerState {
 }
 
 impl OptimizerGroup {
-    /// A group of parameters with the settings that PyTorch 2.15 gives one of that optimizer.
+    /// A group of parameters with the settings that a group of that optimizer has in PyTorch 2.15.
     pub fn new(
         optimizer: &Optimizer,
         lr: f64,
@@ -113,7 +114,7 @@ impl OptimizerGroup {
         found.map(|(_, value)| value)
     }
 
-    /// Sets a setting, in its place where it is there, else behind the others.
+    /// Sets a setting. A new one is added at the end.
     pub fn set_setting(&mut self, name: &str, value: Data) {
         let mut settings = self.settings.iter_mut();
         match settings.find(|(key, _)| key.as_str() == Some(name)) {
@@ -147,7 +148,7 @@ impl OptimizerGroup {
 }
 
 impl OptimizerParameter {
-    /// A parameter of which nothing is kept yet.
+    /// A parameter for which nothing is kept yet.
     pub fn new(name: &str, shape: &[usize]) -> Self {
         Self {
             name: Some(name.to_owned()),
@@ -156,55 +157,53 @@ impl OptimizerParameter {
         }
     }
 
-    /// The name within the net, where it is known.
+    /// The name within the net, if it is known.
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
 
-    /// The shape, where it is known.
+    /// The shape, if it is known.
     pub fn shape(&self) -> Option<&[usize]> {
         self.shape.as_deref()
     }
 
-    /// What is kept under a name, such as `exp_avg`.
+    /// The value under a name, such as `exp_avg`.
     pub fn slot(&self, name: &str) -> Option<&Data> {
         let mut slots = self.slots.iter();
         let found = slots.find(|(key, _)| key.as_str() == Some(name));
         found.map(|(_, value)| value)
     }
 
-    /// The names of what is kept, in order.
+    /// The names of the values, in order.
     pub fn slot_names(&self) -> impl Iterator<Item = &str> {
         self.slots.iter().filter_map(|(name, _)| name.as_str())
     }
 
-    /// The same parameter with something kept under a name.
-    #[must_use]
-    pub fn with_slot(mut self, name: &str, value: Data) -> Self {
+    /// Sets the value under a name. A new one is added at the end.
+    pub fn set_slot(&mut self, name: &str, value: Data) {
         let mut slots = self.slots.iter_mut();
         match slots.find(|(key, _)| key.as_str() == Some(name)) {
             Some((_, old)) => *old = value,
             None => self.slots.push((Data::Str(name.to_owned()), value)),
         }
-        self
     }
 
-    /// How many updates there were, in the Adam family.
+    /// The number of updates, in the Adam family.
     pub fn step(&self) -> Option<f64> {
         self.slot("step").and_then(Data::as_f64)
     }
 
-    /// The mean of the gradients, in the Adam family.
+    /// The moving average of the gradient, in the Adam family.
     pub fn exp_avg(&self) -> Option<&Tensor> {
         self.slot("exp_avg").and_then(Data::as_tensor)
     }
 
-    /// The mean of the squared gradients, in the Adam family.
+    /// The moving average of the squared gradient, in the Adam family.
     pub fn exp_avg_sq(&self) -> Option<&Tensor> {
         self.slot("exp_avg_sq").and_then(Data::as_tensor)
     }
 
-    /// The largest mean of the squared gradients so far, in AMSGrad.
+    /// The maximum of [`exp_avg_sq`](Self::exp_avg_sq) so far, in AMSGrad.
     pub fn max_exp_avg_sq(&self) -> Option<&Tensor> {
         self.slot("max_exp_avg_sq").and_then(Data::as_tensor)
     }

@@ -2,10 +2,10 @@
 
 use nnx_checkpoint::Tensor;
 
-use super::Data;
+use super::data::Data;
 
-/// The states of the random generators, as they were read. Nothing here draws numbers from them:
-/// they are kept so that Python goes on where it stood.
+/// The states of the random generators, as they were read. This crate draws no numbers from them; it
+/// keeps them so that Python can resume with them.
 #[derive(Clone, Copy, Debug)]
 pub struct RngState<'a>(&'a Data);
 
@@ -13,9 +13,9 @@ pub struct RngState<'a>(&'a Data);
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct GeneratorState<'a> {
-    /// The seed that it began with; none in states of before version 3.
+    /// The seed with which it started; `None` in states older than version 3.
     pub initial_seed: Option<i128>,
-    /// Its state, a tensor of bytes.
+    /// The state, a uint8 tensor.
     pub state: &'a Tensor,
 }
 
@@ -24,17 +24,17 @@ impl<'a> RngState<'a> {
         Self(data)
     }
 
-    /// Everything there is, by name.
+    /// All states, by name.
     pub fn data(&self) -> &'a Data {
         self.0
     }
 
-    /// The state of Python's own generator: `(3, (625 integers), None)`.
+    /// The state of Python's generator: `(3, (625 integers), None)`.
     pub fn python(&self) -> Option<&'a Data> {
         self.part("python")
     }
 
-    /// The state of NumPy's generator: its kind, 624 integers, and where it stands in them.
+    /// The state of NumPy's generator: its kind, 624 integers, and the position in them.
     pub fn numpy(&self) -> Option<&'a Data> {
         self.part("numpy")
     }

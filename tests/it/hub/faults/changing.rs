@@ -5,9 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use nnx_hub::{HttpTransport, PushOptions, Request, Response, Transport, TransportError};
+use nnx_hub::{Request, Response, Transport, TransportError, UploadOptions};
 
-use super::super::desk::{Desk, REPO, Server, repo};
+use super::super::desk::{Desk, REPO, Server, direct, repo};
 use super::Outcome::Error;
 use super::{check_told, name};
 
@@ -40,7 +40,7 @@ fn check(parts: Option<usize>, meddle: fn(&Path)) -> &'static str {
         fs::write(&path, vec![1; 300_000]).unwrap();
         let inner: Arc<dyn Transport> = match &desk.server {
             Server::Memory(transport) => Arc::new(transport.clone()),
-            Server::Loopback(_) => Arc::new(HttpTransport::new(Duration::from_secs(5))),
+            Server::Loopback(_) => Arc::new(direct(Duration::from_secs(5))),
         };
         let changed = path.clone();
         let meddling = Meddling {
@@ -48,7 +48,7 @@ fn check(parts: Option<usize>, meddle: fn(&Path)) -> &'static str {
             meddle: Box::new(move || meddle(&changed)),
         };
         let hub = desk.over(Arc::new(meddling));
-        let options = PushOptions::default();
+        let options = UploadOptions::default();
         let error = hub
             .upload_folder(folder.path(), &repo(), &options)
             .unwrap_err();

@@ -1,6 +1,6 @@
 //! What goes wrong while a model is pushed.
 
-use nnx_hub::{ModelHubMixin, PushOptions};
+use nnx_hub::{ModelHubMixin, PushOptions, UploadOptions};
 use nnx_hub_server::{Action, Fault, WRITE_TOKEN};
 use nnx_net::NNModel;
 
@@ -172,7 +172,7 @@ fn another_commit_in_between_is_a_conflict() {
     desk.state().fault(Fault::new("/commit/main", reply));
     let error = desk
         .hub
-        .upload_folder(folder.path(), &repo(), &PushOptions::default())
+        .upload_folder(folder.path(), &repo(), &UploadOptions::default())
         .unwrap_err();
     assert_eq!(name(error.kind()), "conflict", "{error}");
 }

@@ -76,7 +76,10 @@ impl Case {
     #[track_caller]
     fn check_limit(&self) {
         let error = self.error();
-        assert!(matches!(error.kind(), ErrorKind::Limit { .. }), "{error}");
+        assert!(
+            matches!(error.kind(), ErrorKind::LimitExceeded { .. }),
+            "{error}"
+        );
     }
 }
 
@@ -96,7 +99,7 @@ fn numbers_of_the_manifest_are_not_believed() {
             let case = Case::new();
             case.manifest(&[(key, number)]);
             let kind = case.error();
-            let is_limit = matches!(kind.kind(), ErrorKind::Limit { .. });
+            let is_limit = matches!(kind.kind(), ErrorKind::LimitExceeded { .. });
             assert_eq!(
                 is_limit,
                 key == "index_bytes" && number != "33554432",
@@ -130,7 +133,10 @@ fn numbers_of_the_manifest_are_not_believed() {
     let run = NNRun::load(&case.id, case.root.path()).unwrap();
     assert_eq!(run.idps().len(), 15);
     let error = run.journal_epochs().unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Limit { .. }), "{error}");
+    assert!(
+        matches!(error.kind(), ErrorKind::LimitExceeded { .. }),
+        "{error}"
+    );
     assert_eq!(run.epochs().len(), 5);
 }
 

@@ -18,7 +18,11 @@ fn unmigrated() -> (TempDir, String) {
 }
 
 fn spec() -> HistoryJournal {
-    HistoryJournal::new(6).unwrap().with_chunk_size(2).unwrap()
+    HistoryJournal::builder()
+        .retention(6)
+        .chunk_size(2)
+        .build()
+        .unwrap()
 }
 
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {

@@ -37,7 +37,7 @@ fn every_run_loads_to_what_the_library_says() {
         check_digest(&all, &case.get("iter"), name);
         records += all.len();
         assert_eq!(run.record_count().unwrap(), all.len() as u64, "{name}");
-        let summary = RunSummary::of(&run, run.id(), root.path()).unwrap();
+        let summary = RunSummary::new(&run, run.id(), root.path()).unwrap();
         let counts = (summary.records, summary.epochs);
         assert_eq!(counts, (all.len(), run.epochs().len()), "{name}");
 
@@ -53,6 +53,31 @@ fn every_run_loads_to_what_the_library_says() {
     assert_eq!(tree(root.path()), before, "reading changed something");
     println!("{journals} journals judged: {records} records, {epochs} epochs");
     assert!(journals >= 12 && records > 100 && epochs > 40);
+}
+
+/// A loaded run has read manifest, index and rows of its journal once: what it says of them does not
+/// need the files again.
+#[test]
+fn a_loaded_run_reads_its_journal_once() {
+    let root = copy_of_all();
+    let mut judged = 0;
+    for (name, case) in read("expected.json").get("runs").state() {
+        let case = Json(case.clone());
+        let run = NNRun::load(case.get("id").text(), root.path()).unwrap();
+        let Some(history) = run.history() else {
+            continue;
+        };
+        let records = run.record_count().unwrap();
+        fs::remove_dir_all(history).unwrap();
+        assert_eq!(run.record_count().unwrap(), records, "{name}");
+        check_series(&run.epochs(), &case.get("series"), name);
+        // Another history is another one's: the files are looked for again.
+        let other = run.clone().with_history(history.to_owned());
+        assert!(other.record_count().is_err(), "{name}");
+        assert!(other.journal_epochs().is_err(), "{name}");
+        judged += 1;
+    }
+    assert!(judged >= 12);
 }
 
 /// What the journal has beyond the records that the library counts is told of.

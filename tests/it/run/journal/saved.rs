@@ -50,7 +50,11 @@ fn a_save_under_another_root_is_refused() {
     );
     assert!(tree(other.path()).is_empty());
     // Another id is another folder.
-    let salted = run.clone().with_salt("x").unwrap();
+    let salted = NNRun::builder(run.model().clone(), run.net().cloned(), run.train().clone())
+        .salt("x")
+        .history(run.history().map(ToOwned::to_owned))
+        .build()
+        .unwrap();
     let error = salted.save(root.path()).unwrap_err();
     assert!(
         matches!(error.kind(), ErrorKind::JournalElsewhere { .. }),

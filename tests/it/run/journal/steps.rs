@@ -9,7 +9,11 @@ use super::super::support::{idp, run, tree};
 use super::all_of;
 
 fn spec() -> HistoryJournal {
-    HistoryJournal::new(4).unwrap().with_chunk_size(2).unwrap()
+    HistoryJournal::builder()
+        .retention(4)
+        .chunk_size(2)
+        .build()
+        .unwrap()
 }
 
 /// What is written counts once it is published, whatever lies beside it.
@@ -17,7 +21,7 @@ fn spec() -> HistoryJournal {
 fn what_is_not_published_does_not_count() {
     let root = tempfile::tempdir().unwrap();
     let run = run("steps");
-    let mut writer = JournalWriter::create(&run, root.path(), spec()).unwrap();
+    let mut writer = JournalWriter::create(run.id(), root.path(), spec()).unwrap();
     let run = run.with_history(writer.folder().to_owned());
     let check = |epochs: usize| {
         let loaded = NNRun::load(run.id(), root.path()).unwrap();
@@ -48,7 +52,7 @@ fn a_call_that_failed_may_be_repeated() {
     let mut refused = 0;
     let mut write = |root: &std::path::Path, obstacle: Option<&str>| {
         let run = run("repeated");
-        let mut writer = JournalWriter::create(&run, root, spec()).unwrap();
+        let mut writer = JournalWriter::create(run.id(), root, spec()).unwrap();
         let path = obstacle.map(|name| writer.folder().join(name));
         if let Some(path) = &path {
             // Nothing can be written where a folder lies that is not empty.

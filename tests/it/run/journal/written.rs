@@ -27,9 +27,10 @@ fn published(id: &str) -> (Vec<NNIterationDataPoint>, HistoryJournal) {
     let folder = root.path().join("runs").join(id);
     fs::remove_file(folder.join(".history-committed-by-last")).unwrap();
     let manifest = Json::read(&folder.join("history/journal.json"));
-    let spec = HistoryJournal::new(manifest.get("retention").size()).unwrap();
-    let spec = spec
-        .with_chunk_size(manifest.get("chunk_size").size())
+    let spec = HistoryJournal::builder()
+        .retention(manifest.get("retention").size())
+        .chunk_size(manifest.get("chunk_size").size())
+        .build()
         .unwrap();
     (all_of(id, root.path(), Lineage::Excluded).unwrap(), spec)
 }
@@ -49,7 +50,7 @@ fn every_journal_is_written_byte_for_byte() {
         assert_eq!(records.len(), epochs.iter().sum::<usize>(), "{name}");
 
         let root = tempfile::tempdir().unwrap();
-        let mut writer = JournalWriter::create(&run(name), root.path(), spec).unwrap();
+        let mut writer = JournalWriter::create(run(name).id(), root.path(), spec).unwrap();
         assert!(!writer.folder().exists());
         let mut records = records.into_iter();
         for count in epochs {
@@ -111,8 +112,12 @@ fn a_run_that_is_written_here_is_read_back() {
     let root = tempfile::tempdir().unwrap();
     let run = run("journal");
     let lease = run.reserve(root.path(), false).unwrap();
-    let spec = HistoryJournal::new(3).unwrap().with_chunk_size(2).unwrap();
-    let mut writer = JournalWriter::create(&run, root.path(), spec).unwrap();
+    let spec = HistoryJournal::builder()
+        .retention(3)
+        .chunk_size(2)
+        .build()
+        .unwrap();
+    let mut writer = JournalWriter::create(run.id(), root.path(), spec).unwrap();
     let store = run.store(root.path()).unwrap();
     for epoch in 0..4 {
         for batch in 0..3 {
@@ -150,7 +155,7 @@ fn a_run_that_is_written_here_is_read_back() {
     );
     NNRun::verify(run.id(), root.path()).unwrap();
     // Nobody writes into a journal that is there.
-    let error = JournalWriter::create(&run, root.path(), spec).unwrap_err();
+    let error = JournalWriter::create(run.id(), root.path(), spec).unwrap_err();
     assert!(
         matches!(error.kind(), ErrorKind::RunExists { .. }),
         "{error}"
@@ -172,8 +177,8 @@ fn a_run_that_is_written_here_is_read_back() {
 fn a_first_epoch_is_taken_back_to_nothing() {
     let root = tempfile::tempdir().unwrap();
     let run = run("first");
-    let spec = HistoryJournal::new(7).unwrap();
-    let mut writer = JournalWriter::create(&run, root.path(), spec).unwrap();
+    let spec = HistoryJournal::builder().retention(7).build().unwrap();
+    let mut writer = JournalWriter::create(run.id(), root.path(), spec).unwrap();
     assert!(writer.replace_last(idp(0, 0.5)).is_err());
     writer.append(idp(0, 0.5)).unwrap();
     writer.end_epoch().unwrap();
@@ -191,8 +196,8 @@ fn a_reservation_takes_its_journal_with_it() {
     let root = tempfile::tempdir().unwrap();
     let run = run("reserved");
     let lease = run.reserve(root.path(), false).unwrap();
-    let spec = HistoryJournal::new(1).unwrap();
-    let mut writer = JournalWriter::create(&run, root.path(), spec).unwrap();
+    let spec = HistoryJournal::builder().retention(1).build().unwrap();
+    let mut writer = JournalWriter::create(run.id(), root.path(), spec).unwrap();
     writer.append(idp(0, 0.5)).unwrap();
     writer.append(idp(0, 0.5)).unwrap();
     let folder = lease.folder().to_owned();
@@ -203,13 +208,14 @@ fn a_reservation_takes_its_journal_with_it() {
 
 #[test]
 fn specifications_are_checked_as_in_python() {
-    assert!(HistoryJournal::new(0).is_err());
-    let spec = HistoryJournal::new(5).unwrap();
+    let of = |retention| HistoryJournal::builder().retention(retention);
+    assert!(of(0).build().is_err());
+    let spec = of(5).build().unwrap();
     assert_eq!((spec.chunk(), spec.chunk_size()), (5, None));
-    assert!(spec.with_chunk_size(0).is_err());
-    assert!(spec.with_chunk_size(6).is_err());
-    assert_eq!(spec.with_chunk_size(5).unwrap().chunk(), 5);
-    assert_eq!(HistoryJournal::new(9999).unwrap().chunk(), 250);
+    assert!(of(5).chunk_size(0).build().is_err());
+    assert!(of(5).chunk_size(6).build().is_err());
+    assert_eq!(of(5).chunk_size(5).build().unwrap().chunk(), 5);
+    assert_eq!(of(9999).build().unwrap().chunk(), 250);
     let default = HistoryJournal::default();
     assert_eq!((default.retention(), default.chunk()), (1000, 250));
 }

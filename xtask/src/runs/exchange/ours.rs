@@ -42,8 +42,9 @@ pub(super) fn save(root: &Path, name: &str, algorithm: Algorithm) -> Result<NNRu
     let train = NNTrainParams::builder(EPOCHS as usize)
         .optim(optim)
         .build()?;
-    let mut run =
-        NNRun::new(model.clone(), net.clone(), train)?.with_salt(&format!("ours {name}"))?;
+    let mut run = NNRun::builder(model.clone(), net.clone(), train)
+        .salt(format!("ours {name}"))
+        .build()?;
     let lease = run.reserve(root, false)?;
     let store = run.store(root)?;
     let mut idps = Vec::new();
@@ -142,25 +143,24 @@ fn training_state(optimizer: &Optimizer, epoch: i64) -> Result<TrainingState> {
     let updates = (epoch + 1) * 3;
     let mut parameters = Vec::new();
     for (name, shape) in PARAMETERS {
-        let parameter = OptimizerParameter::new(name, shape);
-        parameters.push(match optimizer {
+        let mut parameter = OptimizerParameter::new(name, shape);
+        match optimizer {
             Optimizer::Adam { amsgrad, .. } => {
                 let step = (updates as f32).to_le_bytes().to_vec();
                 let step = Tensor::from_bytes(Dtype::Float32, &[], step)?;
-                let parameter = parameter
-                    .with_slot("step", Data::Tensor(step))
-                    .with_slot("exp_avg", Data::Tensor(tensor(shape, epoch)?))
-                    .with_slot("exp_avg_sq", Data::Tensor(squares(shape)?));
-                match amsgrad {
-                    true => parameter.with_slot("max_exp_avg_sq", Data::Tensor(squares(shape)?)),
-                    false => parameter,
+                parameter.set_slot("step", Data::Tensor(step));
+                parameter.set_slot("exp_avg", Data::Tensor(tensor(shape, epoch)?));
+                parameter.set_slot("exp_avg_sq", Data::Tensor(squares(shape)?));
+                if *amsgrad {
+                    parameter.set_slot("max_exp_avg_sq", Data::Tensor(squares(shape)?));
                 }
             }
             Optimizer::Sgd { momentum, .. } if *momentum > 0.0 => {
-                parameter.with_slot("momentum_buffer", Data::Tensor(tensor(shape, epoch)?))
+                parameter.set_slot("momentum_buffer", Data::Tensor(tensor(shape, epoch)?));
             }
-            _ => parameter,
-        });
+            _ => {}
+        }
+        parameters.push(parameter);
     }
     let group = OptimizerGroup::new(optimizer, LR, WEIGHT_DECAY, parameters);
     let mut state = TrainingState::new();

@@ -65,7 +65,7 @@ pub(super) fn of_cast(reader: &CheckpointReader) -> Vec<String> {
 fn named(reader: &CheckpointReader, holds: impl Fn(&TensorInfo) -> bool) -> Vec<&str> {
     let entries = reader.tensors().iter();
     entries
-        .filter(|entry| reader.info(entry).is_some_and(&holds))
+        .filter(|entry| entry.info().is_some_and(&holds))
         .map(TensorEntry::name)
         .collect()
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use indexmap::IndexMap;
 
 use super::shards::{self, Sized};
-use super::{Container, Expected, FilePlan, Piece, Plan};
+use super::{Container, Expected, FilePlan, Piece, Plan, say_format};
 use crate::Tensor;
 use crate::convert::options::{ConvertOptions, SharedTensors};
 use crate::convert::selection::{SelectedTensor, Transform, is_loose};
@@ -145,6 +145,7 @@ fn alias(
         }
         notes.push(format!("`{}` is an alias of `{name}`", item.name));
         metadata.insert(item.name.clone(), name.clone());
+        say_format(metadata);
         false
     });
 }

@@ -14,9 +14,10 @@ use crate::NNCheckpoint;
 use crate::convert::options::ConvertOptions;
 use crate::convert::selection::{SelectedTensor, Selection, Transform, is_loose};
 use crate::convert::target::Target;
-use crate::error::Result;
-use crate::pickle::{self, NodeId};
-use crate::torch::{PickledObject, TorchBuilder, TorchObject, archive_root};
+use crate::error::{Error, ErrorKind, Result};
+use crate::globals;
+use crate::pickle::NodeId;
+use crate::torch::{NumberedPickle, PickledObject, TorchBuilder, TorchObject, archive_root};
 use crate::{CheckpointReader, Format, Limits};
 
 /// The newest pickle protocol that there is.
@@ -49,7 +50,7 @@ pub(super) fn whole(
         }
         // A number that a module keeps beside its tensors stays one, and quantised integers stay
         // with their scale.
-        let is_tensor = reader.info(entry).is_some() && entry.layout_name() == "strided";
+        let is_tensor = entry.info().is_some() && entry.layout_name() == "strided";
         let Some(node) = entry.node().filter(|_| is_array || is_tensor) else {
             continue;
         };
@@ -230,7 +231,8 @@ fn dict(
 /// after the file, as `torch.save` has it, unless another `root` is given.
 ///
 /// # Errors
-/// When a storage is not known, or the graph is nested too deep.
+/// When a storage is not known, the graph is nested too deep, or it names what runs code and the
+/// options do not say that it may.
 pub(in crate::convert) fn file(
     object: &TorchObject,
     expected: Vec<Expected>,
@@ -238,37 +240,40 @@ pub(in crate::convert) fn file(
     root: Option<&str>,
     options: &ConvertOptions,
 ) -> Result<FilePlan> {
+    if !options.allow_dangerous_globals
+        && let Some((module, name)) = globals::first_dangerous(object.graph())
+    {
+        return Err(Error::new(ErrorKind::DangerousTarget { module, name }));
+    }
+    let NumberedPickle { program, storages } = numbered(object, &options.limits)?;
     let mut pieces = Vec::new();
-    for (key, storage) in object.storages() {
+    for (key, index) in storages.into_iter().enumerate() {
         pieces.push(Piece {
-            label: key.to_owned(),
-            storage: storage?.clone(),
+            label: key.to_string(),
+            storage: object.storage_at(index)?.clone(),
         });
     }
     let root = root.map_or_else(|| archive_root(&path), str::to_owned);
     Ok(FilePlan {
         path,
-        container: Container::Torch {
-            root,
-            program: program(object, &options.limits)?,
-        },
+        container: Container::Torch { root, program },
         pieces,
         expected,
     })
 }
 
 /// The pickle, in its protocol or in the oldest one that has all that it holds.
-fn program(object: &TorchObject, limits: &Limits) -> Result<Vec<u8>> {
+fn numbered(object: &TorchObject, limits: &Limits) -> Result<NumberedPickle> {
     let graph = object.graph();
-    let written = pickle::write(graph, limits);
+    let written = NumberedPickle::write(object, graph, limits);
     if written.is_ok() || graph.protocol() >= NEWEST_PROTOCOL {
         return written;
     }
     let mut newer = graph.clone();
     for protocol in graph.protocol().saturating_add(1)..=NEWEST_PROTOCOL {
         newer.set_protocol(protocol);
-        if let Ok(program) = pickle::write(&newer, limits) {
-            return Ok(program);
+        if let Ok(numbered) = NumberedPickle::write(object, &newer, limits) {
+            return Ok(numbered);
         }
     }
     written

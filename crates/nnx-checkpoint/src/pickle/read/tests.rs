@@ -453,7 +453,7 @@ fn limits_hold_at_their_value_and_not_below() {
     ] {
         let error = read(bytes, &limits).unwrap_err();
         assert!(
-            matches!(error.kind(), ErrorKind::Limit { limit, .. } if *limit == name),
+            matches!(error.kind(), ErrorKind::LimitExceeded { limit, .. } if *limit == name),
             "{error}"
         );
     }

@@ -101,6 +101,7 @@ impl<'a> Writer<'a> {
                     return Ok(Some(*pid));
                 }
                 self.op(opcode::BINPERSID);
+                self.references.push(frame.id);
                 Ok(None)
             }
             Node::Object(_) => self.object(frame),

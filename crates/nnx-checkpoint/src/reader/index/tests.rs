@@ -66,7 +66,10 @@ fn an_index_keeps_its_order_and_names_nothing_twice() {
     refused(r#"{"weight_map": {}} x"#, "trailing");
     let small = Limits::default().max_header_bytes(10);
     let error = parse(&text(br#"{"weight_map": {}}"#), &small).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Limit { .. }), "{error}");
+    assert!(
+        matches!(error.kind(), ErrorKind::LimitExceeded { .. }),
+        "{error}"
+    );
 }
 
 #[test]

@@ -40,6 +40,18 @@ fn is_mapping_class(graph: &Graph, object: &Object) -> bool {
     )
 }
 
+/// Whether the object was given attributes by their names.
+pub(in crate::reader) fn has_attributes(graph: &Graph, id: NodeId) -> bool {
+    let state = graph.object(id).and_then(|object| object.state);
+    let is_mapping = |id| graph.dict_pairs(id).is_some();
+    state.is_some_and(|state| {
+        is_mapping(state)
+            || matches!(graph.node(state), Node::Tuple(both) if both.len() == 2
+                && both.iter().any(|&part| is_mapping(part))
+                && both.iter().all(|&part| graph.is_none(part) || is_mapping(part)))
+    })
+}
+
 /// What lies below an object: the pairs of a mapping, the items of a sequence, its attributes, and
 /// what it was made of, as far as that is not among them.
 pub(super) fn children<'a>(graph: &'a Graph, object: &Object) -> Vec<Child<'a>> {
@@ -114,7 +126,7 @@ fn made_of<'a>(graph: &'a Graph, object: &Object) -> Vec<Child<'a>> {
 }
 
 /// The pairs of a mapping, whichever way it was pickled.
-pub(super) fn pairs(graph: &Graph, id: NodeId) -> Option<Vec<(NodeId, NodeId)>> {
+pub(in crate::reader) fn pairs(graph: &Graph, id: NodeId) -> Option<Vec<(NodeId, NodeId)>> {
     match graph.node(id) {
         Node::Dict(pairs) => Some(pairs.clone()),
         Node::Object(object) if is_mapping(graph, object) => {

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use nnx::params::MonitorSpec;
 use nnx::run::{EpochMetrics, NNRun};
 
-use crate::runs::further::{self, Further};
+use crate::runs::extra_metrics::{self, ExtraMetrics};
 use crate::runs::metrics::{Metric, shown};
 use crate::runs::monitor::monitor_text;
 use crate::table::{Side, Table};
 
-/// An epoch of a run with its further metrics.
-type Epoch<'a> = (&'a EpochMetrics, Further);
+/// An epoch of a run with its extra metrics.
+type Epoch<'a> = (&'a EpochMetrics, ExtraMetrics);
 /// The epochs of both runs.
 type Rows<'a> = [[Option<Epoch<'a>>; 2]];
 
@@ -23,7 +23,7 @@ pub(super) fn table(
 ) -> (Table, String) {
     let rows = pairs
         .values()
-        .map(|runs| runs.map(|run| run.map(|epoch| (epoch, Further::of(epoch)))));
+        .map(|runs| runs.map(|run| run.map(|epoch| (epoch, ExtraMetrics::from_epoch(epoch)))));
     let rows: Vec<[Option<Epoch<'_>>; 2]> = rows.collect();
     let mut columns: Vec<([String; 2], Vec<[String; 2]>)> = Vec::new();
     let mut add = |names: [&str; 2], cells: Vec<[String; 2]>| {
@@ -42,14 +42,14 @@ pub(super) fn table(
     add(names, cells(&rows, |(epoch, _)| epoch.monitor));
     let epochs = [0, 1].map(|index| {
         let own = rows.iter().filter_map(|row| row[index].as_ref());
-        own.map(|(epoch, further)| (*epoch, further))
+        own.map(|(epoch, extra)| (*epoch, extra))
             .collect::<Vec<_>>()
     });
     let keys = runs.map(|run| run.monitor().map(MonitorSpec::key));
     let [a, b] = keys;
-    let (names, more) = further::columns(&[(a, &epochs[0]), (b, &epochs[1])]);
+    let (names, more) = extra_metrics::columns(&[(a, &epochs[0]), (b, &epochs[1])]);
     for name in names {
-        add([name; 2], cells(&rows, |(_, further)| further.value(name)));
+        add([name; 2], cells(&rows, |(_, extra)| extra.value(name)));
     }
     let all_titles = columns.iter().flat_map(|(titles, _)| titles);
     let all_titles = all_titles.map(|title| (title.as_str(), Side::Right));
@@ -61,7 +61,7 @@ pub(super) fn table(
         line.extend(values.flatten().cloned());
         table.push(line);
     }
-    (table, further::note(more))
+    (table, extra_metrics::note(more))
 }
 
 /// The cells of two columns, those of the one run beside those of the other.

@@ -6,9 +6,10 @@ use nnx::params::MonitorMode;
 use nnx::run::{EpochMetrics, NNRun, RunSummary};
 use serde::Serialize;
 
-use super::tables::{at_epochs, last_values};
+use super::cells::{at_epochs, last_values};
 use crate::failure::Failure;
-use crate::runs::metrics::{JsonFloat, last, number};
+use crate::json::JsonFloat;
+use crate::runs::metrics::{last, number};
 use crate::runs::monitor::{BestPart, best_text};
 use crate::table::Table;
 
@@ -29,7 +30,7 @@ pub(super) enum Chosen {
 
 impl Chosen {
     pub(super) fn of(run: &NNRun, folder: &str, root: &Path) -> Option<Self> {
-        match RunSummary::of(run, folder, root) {
+        match RunSummary::new(run, folder, root) {
             Ok(summary) => summary.best.map(|best| Self::Read {
                 best: BestPart::of(&best),
                 text: format!("{} at epoch {}", best_text(&best), number(best.epoch)),

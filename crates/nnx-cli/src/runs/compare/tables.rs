@@ -2,10 +2,11 @@
 
 use nnx::run::EpochMetrics;
 
+use super::cells::{at_epochs, last_values};
 use super::monitors::{Chosen, Monitored};
 use super::{Field, MetricPart};
 use crate::escape::escaped;
-use crate::runs::metrics::{JsonFloat, before_end, shown};
+use crate::json::JsonFloat;
 use crate::table::{Side, Table};
 
 /// Stands where a run does not have a field.
@@ -52,27 +53,4 @@ pub(super) fn metrics_table(
         monitored.add_to(&mut table, epochs);
     }
     table
-}
-
-/// Last values; with their epochs where these are not the last ones of the runs.
-pub(super) fn last_values(
-    values: &[JsonFloat; 2],
-    epochs: &[Option<i64>; 2],
-    runs: &[Vec<EpochMetrics>; 2],
-) -> [String; 2] {
-    [0, 1].map(|index| {
-        let value = shown(values[index].0);
-        match before_end(epochs[index], &runs[index]) {
-            Some(epoch) => format!("{value} at epoch {epoch}, then none"),
-            None => value,
-        }
-    })
-}
-
-/// Values with the epochs that they are of.
-pub(super) fn at_epochs(values: &[JsonFloat; 2], epochs: &[Option<i64>; 2]) -> [String; 2] {
-    [0, 1].map(|index| match (values[index].0, epochs[index]) {
-        (Some(value), Some(epoch)) => format!("{} at epoch {epoch}", shown(Some(value))),
-        _ => String::new(),
-    })
 }

@@ -5,7 +5,8 @@ use serde::Serialize;
 
 use crate::escape::escaped;
 use crate::failure::Failure;
-use crate::runs::metrics::{JsonCount, number};
+use crate::json::JsonCount;
+use crate::runs::metrics::number;
 use crate::runs::monitor::{BestPart, best_text};
 use crate::size;
 use crate::table::{Side, Table};
@@ -50,7 +51,7 @@ pub(super) fn of(store: &CheckpointStore) -> Result<Vec<CheckpointPart>, Failure
 fn part(store: &CheckpointStore, tag: &CheckpointTag) -> Result<CheckpointPart, Failure> {
     let content = match store.load(tag) {
         Ok(Some(checkpoint)) => {
-            let best = BestMetric::of(&checkpoint.idp);
+            let best = BestMetric::from_record(&checkpoint.idp);
             Content::Read {
                 epoch: JsonCount(checkpoint.idp.epoch_idx().as_f64()),
                 best: best.as_ref().map(BestPart::of),

@@ -39,7 +39,7 @@ fn what_cannot_be_built_is_named() {
     check_build(
         None,
         net_params(&[4, 2]),
-        "the model parameters name no net, one of `Nets` is needed",
+        "expected one of `Nets` as the net of the model parameters, found none",
     );
     let module = RuntimeModule::new("my.Net", "d41d8cd98f00b204e9800998ecf8427e").unwrap();
     check_build(
@@ -68,7 +68,7 @@ fn a_task_that_does_not_fit_is_refused() {
         .unwrap();
     let error = NNModel::new(net_params(&[4, 2]), params, 0).unwrap_err();
     assert!(
-        matches!(error.kind(), ErrorKind::Configuration { .. }),
+        matches!(error.kind(), ErrorKind::InvalidConfiguration { .. }),
         "{error:?}"
     );
     assert_eq!(

@@ -49,7 +49,7 @@ fn check_refused(input: &Tensor, found: &str) {
     assert!(
         matches!(
             error.kind(),
-            ErrorKind::Input {
+            ErrorKind::WrongInput {
                 net: "feed_fwd",
                 ..
             }

@@ -25,7 +25,10 @@ fn check(model: &NNModel, inputs: &[Tensor], expected: &str) {
         model.forward(inputs).unwrap_err(),
         model.predict(inputs).unwrap_err(),
     ] {
-        assert!(matches!(error.kind(), ErrorKind::Input { .. }), "{error:?}");
+        assert!(
+            matches!(error.kind(), ErrorKind::WrongInput { .. }),
+            "{error:?}"
+        );
         assert_eq!(error.to_string(), expected);
     }
 }
@@ -164,8 +167,8 @@ fn images_of_vit() {
         &format!("{takes} the dtype `uint8`"),
     );
     let images = || zeros(&[2, 3, 4, 4], DType::F32);
-    let takes =
-        "vit takes a uint8 mask of shape `[2, 4]` that keeps as many patches of every image, got";
+    let takes = "vit takes a uint8 mask of shape `[2, 4]` that keeps the same number of patches of \
+         every image, got";
     check(
         &model,
         &[images(), zeros(&[2, 5], DType::U8)],

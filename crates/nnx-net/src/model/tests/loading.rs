@@ -46,13 +46,13 @@ fn everything_that_does_not_fit_is_reported_at_once() {
          `layers.2.weight`, `head`; `layers.0.bias` should have shape `[8]`, has `[3]`; \
          `layers.1.weight` should have shape `[2, 8]`, has `[8, 2]`"
     );
-    let ErrorKind::StateDict(mismatch) = error.into_kind() else {
+    let ErrorKind::WrongWeights(mismatch) = error.into_kind() else {
         panic!("another kind")
     };
     assert_eq!(mismatch.missing, ["layers.1.bias"]);
     assert_eq!(mismatch.unexpected, ["layers.2.weight", "head"]);
     assert_eq!(
-        mismatch.misshaped[0],
+        mismatch.shape_mismatches[0],
         ShapeMismatch {
             name: "layers.0.bias".into(),
             expected: vec![8],
@@ -66,7 +66,10 @@ fn a_state_that_asks_for_the_moon_allocates_nothing() {
     let mut checkpoint = model(&[4, 2], 0).checkpoint(idp()).unwrap();
     checkpoint.net_params = Some(net_params(&[1 << 40, 1 << 40]));
     let error = NNModel::from_checkpoint(&checkpoint).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::StateDict(_)), "{error:?}");
+    assert!(
+        matches!(error.kind(), ErrorKind::WrongWeights(_)),
+        "{error:?}"
+    );
     let error = NNModel::new(net_params(&[1 << 40, 1 << 40]), feed_fwd(), 0).unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -170,7 +173,7 @@ fn a_transform_of_a_layer_that_the_net_lacks_is_refused() {
     checkpoint.transforms = vec![NNCheckpointTransform::new("low_rank", 1, options)];
     let error = NNModel::from_checkpoint(&checkpoint).unwrap_err();
     assert!(
-        matches!(error.kind(), ErrorKind::Configuration { .. }),
+        matches!(error.kind(), ErrorKind::InvalidConfiguration { .. }),
         "{error:?}"
     );
     assert!(error.to_string().contains("`layers.7`"), "{error}");

@@ -29,7 +29,8 @@ fn what_is_missing_or_unexpected_is_told_and_nothing_else_changes() {
     .collect();
     let mut model = model(&[4, 8, 2], 0);
     let before = values(&model, "layers.1.bias");
-    let ErrorKind::StateDict(strict) = model.load_state_dict(&state, true).unwrap_err().into_kind()
+    let ErrorKind::WrongWeights(strict) =
+        model.load_state_dict(&state, true).unwrap_err().into_kind()
     else {
         panic!("another kind")
     };
@@ -117,7 +118,7 @@ fn layers_and_experts_without_end_allocate_nothing() {
     let many = |net_params: NetParams, net: Nets| {
         let params = NNModelParams::builder(net).build().unwrap();
         let error = NNModel::from_state_dict(net_params, params, &state).unwrap_err();
-        let ErrorKind::StateDict(mismatch) = error.into_kind() else {
+        let ErrorKind::WrongWeights(mismatch) = error.into_kind() else {
             panic!("another kind")
         };
         mismatch.missing.len()

@@ -1,7 +1,6 @@
 //! The optimizers of NNx and their settings in PyTorch.
 
-use super::OptimizerGroup;
-use crate::training_state::Data;
+use crate::training_state::data::Data;
 
 /// The algorithm of an optimizer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -9,36 +8,36 @@ use crate::training_state::Data;
 pub enum Algorithm {
     /// Adam.
     Adam,
-    /// Adam with the largest second moment so far.
+    /// Adam with the maximum of the second moments so far.
     AmsGrad,
-    /// Adam with a weight decay of its own.
+    /// Adam with decoupled weight decay.
     AdamW,
-    /// Gradient descent, with momentum or without.
+    /// Stochastic gradient descent, with or without momentum.
     Sgd,
-    /// Gradient descent with Nesterov's momentum.
+    /// Stochastic gradient descent with Nesterov momentum.
     SgdNesterov,
 }
 
-/// An optimizer of PyTorch, with what does not differ between its groups.
+/// An optimizer of PyTorch, with the settings that its groups have in common.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Optimizer {
-    /// `torch.optim.Adam`, or with a decoupled weight decay `torch.optim.AdamW`.
+    /// `torch.optim.Adam`, or `torch.optim.AdamW` if the weight decay is decoupled.
     Adam {
         /// The decay rates of the moments.
         betas: (f64, f64),
-        /// What keeps a denominator from being zero.
+        /// The term added to the denominator for numerical stability.
         eps: f64,
-        /// Whether the largest second moment counts.
+        /// Whether the maximum of the second moments is used.
         amsgrad: bool,
-        /// Whether the weight decay is apart from the gradient.
+        /// Whether the weight decay is applied separately from the gradient.
         decoupled_weight_decay: bool,
     },
     /// `torch.optim.SGD`.
     Sgd {
         /// The momentum; 0 for none.
         momentum: f64,
-        /// Whether the momentum is Nesterov's.
+        /// Whether Nesterov momentum is used.
         nesterov: bool,
     },
 }
@@ -102,15 +101,16 @@ impl Optimizer {
     }
 }
 
-/// The algorithm of a class and its settings.
-pub(super) fn of(class: &str, group: &OptimizerGroup) -> Option<Algorithm> {
-    let is_set = |name| group.setting(name).and_then(Data::as_bool) == Some(true);
-    Some(match class {
-        ADAM if is_set("amsgrad") => Algorithm::AmsGrad,
-        ADAM => Algorithm::Adam,
-        ADAM_W => Algorithm::AdamW,
-        SGD if is_set("nesterov") => Algorithm::SgdNesterov,
-        SGD => Algorithm::Sgd,
-        _ => return None,
-    })
+impl Algorithm {
+    /// The algorithm of a Python class, where `is_set` says which boolean settings are on.
+    pub(super) fn from_class(class: &str, is_set: impl Fn(&str) -> bool) -> Option<Self> {
+        Some(match class {
+            ADAM if is_set("amsgrad") => Self::AmsGrad,
+            ADAM => Self::Adam,
+            ADAM_W => Self::AdamW,
+            SGD if is_set("nesterov") => Self::SgdNesterov,
+            SGD => Self::Sgd,
+            _ => return None,
+        })
+    }
 }

@@ -1,10 +1,10 @@
-//! From PyTorch's form: parameters by number, each group with a list of numbers.
+//! From PyTorch's form, where parameters are numbered and each group lists its numbers.
 
 use std::collections::HashMap;
 
 use super::{OptimizerGroup, OptimizerParameter, OptimizerState};
 use crate::error::{Error, Result};
-use crate::training_state::Data;
+use crate::training_state::data::Data;
 
 impl OptimizerState {
     /// Joins a state dict, a class and a topology, which may be `None`.
@@ -44,7 +44,7 @@ impl OptimizerState {
         let groups = groups.collect::<Result<_>>()?;
         if !slots.is_empty() {
             return Err(Error::training_state(
-                "expected each parameter of the optimizer's state in a group, found one in none",
+                "expected each parameter of the optimizer's state in a group, found one that is in no group",
             ));
         }
         let pairs = state.pairs().unwrap_or_default().iter();

@@ -1,17 +1,17 @@
-//! To PyTorch's form: parameters are numbered through all groups.
+//! To PyTorch's form, where parameters are numbered across all groups.
 
 use super::{OptimizerGroup, OptimizerParameter, OptimizerState};
-use crate::training_state::Data;
+use crate::training_state::data::Data;
 
 impl OptimizerState {
-    /// What PyTorch's `state_dict()` gives.
+    /// The state in the form of PyTorch's `state_dict()`.
     pub(in crate::training_state) fn to_data(&self) -> Data {
         let (mut state, mut groups) = (Vec::new(), Vec::new());
         let mut number: i128 = 0;
         for group in &self.groups {
             let mut numbers = Vec::new();
             for parameter in &group.parameters {
-                // A parameter that had no update yet has no entry.
+                // As in PyTorch, a parameter without an update has no entry.
                 if !parameter.slots.is_empty() {
                     state.push((Data::Int(number), Data::Dict(parameter.slots.clone())));
                 }
@@ -30,13 +30,14 @@ impl OptimizerState {
         Data::Dict(pairs)
     }
 
-    /// The class, as it stands beside the state.
+    /// The class, in the form in which NNx writes it beside the state.
     pub(in crate::training_state) fn type_data(&self) -> Data {
         let class = self.class.as_ref();
         class.map_or(Data::None, |class| Data::Str(class.clone()))
     }
 
-    /// The names and shapes of the parameters by group, as they stand beside the state.
+    /// The names and shapes of the parameters by group, in the form in which NNx writes them beside
+    /// the state.
     pub(in crate::training_state) fn topology_data(&self) -> Data {
         if !self.has_topology {
             return Data::None;

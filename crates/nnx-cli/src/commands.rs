@@ -1,0 +1,27 @@
+//! Commands that a feature of the build brings.
+
+/// Declares commands, each of which is `run` in the module of its name. Without the feature they are
+/// there as well, and say which feature they need.
+macro_rules! commands {
+    ($feature:literal, $needs:literal: $($name:ident($arguments:ty),)*) => {
+        $(
+            #[doc = concat!("`nnx ", stringify!($name), "`")]
+            #[cfg(feature = $feature)]
+            pub(crate) fn $name(arguments: &$arguments) -> crate::outcome::Outcome {
+                $name::run(arguments).unwrap_or_else(|failure| {
+                    crate::outcome::Outcome::failure(&failure, arguments.json)
+                })
+            }
+
+            #[doc = concat!("`nnx ", stringify!($name), "`")]
+            #[cfg(not(feature = $feature))]
+            pub(crate) fn $name(arguments: &$arguments) -> crate::outcome::Outcome {
+                let command = concat!("`nnx ", stringify!($name), "`");
+                let failure = crate::failure::Failure::missing_feature(command, $needs, $feature);
+                crate::outcome::Outcome::failure(&failure, arguments.json)
+            }
+        )*
+    };
+}
+
+pub(crate) use commands;

@@ -1,0 +1,91 @@
+//! The files of a snapshot, which point to those of the cache.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use super::{RepoCache, is_sound};
+use crate::digest::Digest;
+use crate::error::{Error, Result};
+
+impl RepoCache {
+    /// Puts a file of the cache into a snapshot: a symbolic link where there are such links, else a
+    /// second name of the file, else a copy. As in `huggingface_hub`, a file that was downloaded just
+    /// now (`is_new`) is moved instead of copied, so that it is not on the disk twice.
+    ///
+    /// # Errors
+    /// When the operating system returns an error.
+    pub(crate) fn link(
+        &self,
+        commit: &str,
+        name: &str,
+        digest: &Digest,
+        is_new: bool,
+    ) -> Result<()> {
+        let path = self.snapshot(commit).join(name);
+        let blob = self.blob(digest);
+        let io = |error| Error::io(&path, error);
+        let folder = path.parent().unwrap_or(&self.root);
+        fs::create_dir_all(folder).map_err(io)?;
+        // From the folder of the link up to the repository's.
+        let up = "../".repeat(name.split('/').count().saturating_add(1));
+        let target = format!("{up}blobs/{}", digest.hex());
+        let is_file = path.symlink_metadata().is_ok_and(|about| about.is_file());
+        let is_there = match is_file {
+            true => is_same(&path, &blob) || is_sound(&path, digest, None, true)? == Some(true),
+            false => fs::read_link(&path).is_ok_and(|found| found == Path::new(&target)),
+        };
+        if is_there {
+            return Ok(());
+        }
+        // Where nobody looks for links: whoever is stopped here leaves none in the snapshot.
+        let made = tempfile::Builder::new()
+            .prefix(".link.")
+            .suffix(".tmp")
+            .make_in(self.blobs(), |link| {
+                if self.symlinks {
+                    match symlink(&target, link) {
+                        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {}
+                        result => return result,
+                    }
+                }
+                // The file system has no such links, or the user may not make them.
+                match fs::hard_link(&blob, link) {
+                    Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {}
+                    result => return result,
+                }
+                match is_new {
+                    true => fs::rename(&blob, link),
+                    false => fs::copy(&blob, link).map(drop),
+                }
+            })
+            .map_err(io)?;
+        made.persist(&path).map_err(|error| io(error.error))?;
+        Ok(())
+    }
+}
+
+#[cfg(unix)]
+fn symlink(target: &str, link: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(target, link)
+}
+
+/// Links need a permission there that users do not have.
+#[cfg(not(unix))]
+fn symlink(_: &str, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Whether two names are of one file.
+#[cfg(unix)]
+fn is_same(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+
+    let number = |path: &Path| fs::metadata(path).ok().map(|it| (it.dev(), it.ino()));
+    number(one).is_some_and(|found| Some(found) == number(other))
+}
+
+#[cfg(not(unix))]
+fn is_same(_: &Path, _: &Path) -> bool {
+    false
+}

@@ -1,0 +1,115 @@
+//! Reserving a run for one training session.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::best_run::release_pointer;
+use crate::error::{Error, ErrorKind, Result};
+use crate::layout::{COMMITTED_BY_LAST, HISTORY, RunFolder, runs_folder};
+use crate::lock::FileLock;
+use crate::run::NNRun;
+use crate::stage::replace_text;
+
+/// A run that is reserved for one training session until this value is dropped.
+///
+/// If no epoch was saved by then, dropping removes the run's folder, so that the training can be
+/// started again.
+#[derive(Debug)]
+pub struct RunLease {
+    folder: PathBuf,
+    // Fields are dropped after `drop` has run, so the lock is held while the folder is removed.
+    _lock: FileLock,
+}
+
+impl NNRun {
+    /// Reserves the folder of the run for a training session, and marks its history as committed by
+    /// its checkpoint `last`. Waits while another process, Python's included, trains the same run.
+    ///
+    /// With `overwrite` an existing run is removed, after the pointer `best` was moved to another
+    /// run.
+    ///
+    /// # Errors
+    /// [`ErrorKind::RunExists`] when the run exists and `overwrite` is not set; when the operating
+    /// system refuses.
+    pub fn reserve(&self, root: impl AsRef<Path>, overwrite: bool) -> Result<RunLease> {
+        let root = root.as_ref();
+        let folder = RunFolder::new(self.id(), root)?;
+        let runs = runs_folder(root);
+        let leases = runs.join(".leases");
+        create(&leases)?;
+        let lock = exclusive(&leases.join(format!("{}.lock", self.id())))?;
+        {
+            let _admission = exclusive(&runs.join(".admission.lock"))?;
+            if fs::symlink_metadata(&folder.path).is_ok() {
+                if !overwrite {
+                    let id = folder.id;
+                    return Err(Error::new(ErrorKind::RunExists { id }).in_path(&folder.path));
+                }
+                release_pointer(self.id(), root)?;
+                fs::remove_dir_all(&folder.path)
+                    .map_err(|error| Error::from(error).in_path(&folder.path))?;
+            }
+            fs::create_dir(&folder.path)
+                .map_err(|error| Error::from(error).in_path(&folder.path))?;
+        }
+        let lease = RunLease {
+            folder: folder.path.clone(),
+            _lock: lock,
+        };
+        replace_text(&folder.committed_by_last(), "1\n")?;
+        Ok(lease)
+    }
+}
+
+impl RunLease {
+    /// The run's folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+}
+
+impl Drop for RunLease {
+    fn drop(&mut self) {
+        remove_if_empty(&self.folder);
+    }
+}
+
+/// Removes a folder that holds only the mark and a journal. Errors are ignored: a destructor cannot
+/// report them, and a folder that remains does no harm.
+fn remove_if_empty(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
+    // The temporary file of a mark that was not completely written.
+    let temporary = format!(".{COMMITTED_BY_LAST}.");
+    let mut paths = Vec::new();
+    for entry in entries {
+        let Ok(entry) = entry else {
+            return;
+        };
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        // A journal written before the first `run.yaml` has no epoch that counts.
+        if name != COMMITTED_BY_LAST && name != HISTORY && !name.starts_with(&temporary) {
+            return;
+        }
+        paths.push(entry.path());
+    }
+    for path in paths {
+        let is_folder = fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_dir());
+        let _ = if is_folder {
+            fs::remove_dir_all(path)
+        } else {
+            fs::remove_file(path)
+        };
+    }
+    let _ = fs::remove_dir(folder);
+}
+
+fn create(folder: &Path) -> Result<()> {
+    fs::create_dir_all(folder).map_err(|error| Error::from(error).in_path(folder))
+}
+
+fn exclusive(path: &Path) -> Result<FileLock> {
+    FileLock::exclusive(path).map_err(|error| Error::from(error).in_path(path))
+}

@@ -1,0 +1,66 @@
+//! Writing a run.
+
+use std::fs;
+use std::path::Path;
+
+use crate::best_run::update_pointer;
+use crate::error::{Error, Result};
+use crate::history::to_csv;
+use crate::layout::{RunFolder, runs_folder};
+use crate::lock::FileLock;
+use crate::metadata;
+use crate::run::NNRun;
+use crate::stage::replace_text;
+use crate::yaml::to_yaml;
+
+impl NNRun {
+    /// Writes `run.yaml`, `metadata.yaml` and `idps.csv`, and updates the pointer `best`. Each file is
+    /// replaced as a whole or not at all. A run that keeps its history in a
+    /// [journal](Self::history) has no `idps.csv`; its journal is not changed.
+    ///
+    /// A run without metadata gets the metadata of this program. The pointer moves only to a run
+    /// whose checkpoint `best` is committed and has a strictly smaller score than that of the run
+    /// that the pointer names.
+    ///
+    /// # Errors
+    /// - [`ErrorKind::JournalElsewhere`](crate::ErrorKind::JournalElsewhere) when the run's journal
+    ///   is under another root.
+    /// - When the folder has a journal that the run does not have, or writing fails.
+    pub fn save(&self, root: impl AsRef<Path>) -> Result<()> {
+        self.save_files(root.as_ref())?;
+        update_pointer(self.id(), root.as_ref())
+    }
+
+    /// [`save`](Self::save) without updating the pointer `best`.
+    ///
+    /// # Errors
+    /// As for [`save`](Self::save).
+    pub fn save_history(&self, root: impl AsRef<Path>) -> Result<()> {
+        self.save_files(root.as_ref())
+    }
+
+    fn save_files(&self, root: &Path) -> Result<()> {
+        let folder = RunFolder::new(self.id(), root)?;
+        self.check_journal(&folder)?;
+        // All texts are made before anything is written, so that a text that cannot be made leaves
+        // the old files.
+        let run = to_yaml(&self.full_state()?);
+        let history = to_csv(self.idps())?;
+        let metadata = if self.metadata().is_empty() {
+            to_yaml(&metadata::current())
+        } else {
+            to_yaml(self.metadata())
+        };
+        fs::create_dir_all(&folder.path)
+            .map_err(|error| Error::from(error).in_path(&runs_folder(root)))?;
+        let lock = folder.run_lock();
+        let _lock =
+            FileLock::exclusive(&lock).map_err(|error| Error::from(error).in_path(&lock))?;
+        replace_text(&folder.run_yaml(), &run)?;
+        replace_text(&folder.metadata_yaml(), &metadata)?;
+        if self.history().is_none() {
+            replace_text(&folder.idps_csv(), &history)?;
+        }
+        Ok(())
+    }
+}
