@@ -62,11 +62,6 @@ const KNOWN_CIRCLES: &[(&str, &[&str])] = &[
     ("nnx-cli", &["runs/compare/monitors", "runs/compare/tables"]),
     ("nnx-cli", &["runs/further", "runs/metrics"]),
     ("nnx-cli", &["scan/contents", "scan/tar", "scan/zip"]),
-    (
-        "nnx-hub",
-        &["cache", "folder", "folder_writer", "hub", "options"],
-    ),
-    ("nnx-hub", &["hub/commit", "hub/upload"]),
     ("nnx-net", &["dropout", "linear", "net"]),
     ("nnx-params", &["error", "python_text"]),
     (

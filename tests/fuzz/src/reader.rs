@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use bytes::Bytes;
 use nnx_checkpoint::{CheckpointReader, Format, OpenOptions, Standing, Tensor};
 
-use crate::body::{ENOUGH_BYTES, limits};
+use crate::limits::{ENOUGH_BYTES, limits};
 use crate::wrap;
 
 /// What is listed is what is read, nothing is left out, and a file that names what runs code is

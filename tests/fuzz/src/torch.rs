@@ -4,7 +4,7 @@ use bytes::Bytes;
 use nnx_checkpoint::torch::TorchObject;
 use nnx_checkpoint::{Format, Limits};
 
-use crate::body::{ENOUGH_BYTES, limits};
+use crate::limits::{ENOUGH_BYTES, limits};
 use crate::{same, wrap};
 
 /// Every tensor has the bytes of its shape, and the object can be written and read.

@@ -8,7 +8,7 @@ use nnx_checkpoint::safetensors::SafeTensors;
 use nnx_checkpoint::torch::{TorchBuilder, TorchObject};
 use nnx_checkpoint::{Dtype, Error, ErrorKind, Limits, Tensor, safetensors};
 
-use crate::body::limits;
+use crate::limits::limits;
 use crate::supply::Supply;
 use crate::{build, pickle, same};
 
