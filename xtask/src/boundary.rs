@@ -62,17 +62,6 @@ const KNOWN_CIRCLES: &[(&str, &[&str])] = &[
     ("nnx-cli", &["runs/compare/monitors", "runs/compare/tables"]),
     ("nnx-cli", &["runs/further", "runs/metrics"]),
     ("nnx-cli", &["scan/contents", "scan/tar", "scan/zip"]),
-    ("nnx-net", &["dropout", "linear", "net"]),
-    ("nnx-params", &["error", "python_text"]),
-    (
-        "nnx-params",
-        &["python_text/literal", "python_text/literal_string"],
-    ),
-    ("nnx-params", &["state", "value"]),
-    ("nnx-params", &["yaml/analysis", "yaml/scalar"]),
-    ("nnx-run", &["best", "journal", "run"]),
-    ("nnx-run", &["journal/history", "journal/lineage"]),
-    ("nnx-run", &["journal/reader", "journal/records"]),
 ];
 
 pub(crate) fn run(arguments: Arguments) -> Result<()> {

@@ -16,7 +16,7 @@
 //! | look into a pickle | [`pickle::read`], [`pickle::Graph`] |
 //! | cast elements to another dtype | [`cast()`], [`Caster`] |
 //! | tell what a file is | [`sniff`] |
-//! | tell what a pickle names | [`GlobalUse`], [`Standing`] |
+//! | tell what a pickle names | [`GlobalRef`], [`SafetyLevel`] |
 //! | replace a file in one step | [`save_atomic`] |
 //!
 //! | feature | default | adds |
@@ -61,16 +61,23 @@ mod limits;
 mod name_index;
 #[cfg(feature = "ndarray")]
 mod ndarray;
+pub mod npy;
 mod numpy;
+mod open;
 pub mod pickle;
 mod reader;
 pub mod safetensors;
 mod save;
+pub mod scan;
+mod setters;
 mod sniff;
 mod source;
 mod state_dict;
+mod state_dict_mismatch;
+mod tar;
 mod tensor;
 pub mod torch;
+mod unique_keys;
 mod weights_name;
 pub mod zip;
 
@@ -86,18 +93,20 @@ pub use convert::{
 };
 pub use dtype::Dtype;
 pub use error::{Error, ErrorKind, Result};
-pub use globals::{GlobalUse, Standing, soundly_called};
+pub use globals::{GlobalRef, SafetyLevel};
 pub use limits::Limits;
 #[cfg(feature = "ndarray")]
 pub use ndarray::ArrayElement;
+pub use open::OpenOptions;
 pub use reader::{
-    CheckpointReader, OpenOptions, OtherEntry, PickledValue, Subtree, TensorEntry, index_or_file,
+    CheckpointReader, OtherEntry, PickledValue, Subtree, TensorEntry, index_or_file,
     load_state_dict, shards_of,
 };
 pub use save::save_atomic;
 pub use sniff::{Format, SNIFF_BYTES, compression, sniff};
 pub use source::{ByteRange, RangeRead, Source};
 pub use state_dict::{DictKind, StateDict, StateDictMetadata, StateValue};
+pub use state_dict_mismatch::{ShapeMismatch, StateDictMismatch};
 #[cfg(feature = "safetensors")]
 pub use tensor::SafeTensorsView;
 pub use tensor::{Chunk, Quantizer, Storage, Tensor, TensorClass, contiguous_strides};

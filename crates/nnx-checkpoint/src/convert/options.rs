@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::error::{Error, Result};
+use crate::setters::setters;
 use crate::{Dtype, Limits};
 
 /// What a conversion is to do. The default takes everything over and changes nothing.
@@ -192,39 +193,24 @@ impl ConvertOptions {
     }
 }
 
-macro_rules! setters {
-    ($($(#[$meta:meta])* $field:ident($value:ident: $type:ty) = $set:expr;)*) => {
-        impl ConvertOptions {
-            $(
-                #[doc = concat!("Sets [`", stringify!($field), "`](Self#structfield.", stringify!($field), ").")]
-                #[must_use]
-                pub fn $field(mut self, $value: $type) -> Self {
-                    self.$field = $set;
-                    self
-                }
-            )*
-        }
-    };
-}
-
-setters! {
-    to(format: TargetFormat) = Some(format);
-    select(path: impl Into<String>) = Some(path.into());
-    strip_prefix(text: impl Into<String>) = Some(text.into());
-    dtype(dtype: Dtype) = Some(dtype);
-    max_shard_size(bytes: u64) = Some(bytes);
-    drop_non_tensors(drop: bool) = drop;
-    allow_dangerous_globals(allow: bool) = allow;
-    allow_empty(allow: bool) = allow;
-    tied(tied: SharedTensors) = tied;
-    compact(compact: bool) = compact;
-    overwrite(overwrite: bool) = overwrite;
-    verify(verify: bool) = verify;
-    dry_run(dry_run: bool) = dry_run;
-    limits(limits: Limits) = limits;
-}
-
 impl ConvertOptions {
+    setters! {
+        to(format: TargetFormat) = Some(format);
+        select(path: impl Into<String>) = Some(path.into());
+        strip_prefix(text: impl Into<String>) = Some(text.into());
+        dtype(dtype: Dtype) = Some(dtype);
+        max_shard_size(bytes: u64) = Some(bytes);
+        drop_non_tensors(drop: bool) = drop;
+        allow_dangerous_globals(allow: bool) = allow;
+        allow_empty(allow: bool) = allow;
+        tied(tied: SharedTensors) = tied;
+        compact(compact: bool) = compact;
+        overwrite(overwrite: bool) = overwrite;
+        verify(verify: bool) = verify;
+        dry_run(dry_run: bool) = dry_run;
+        limits(limits: Limits) = limits;
+    }
+
     /// Adds to [`rename`](Self#structfield.rename).
     #[must_use]
     pub fn rename(mut self, from: impl Into<String>, to: impl Into<String>) -> Self {

@@ -6,49 +6,18 @@ use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
 use indexmap::IndexMap;
-use indexmap::map::Entry;
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
+use serde::de::{Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 
 use crate::Limits;
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::ByteRange;
+use crate::unique_keys::{DuplicateRefusingMap, twice};
 
 /// The key that makes a JSON file an index.
 const WEIGHT_MAP: &str = "weight_map";
-/// Bytes that are searched for the key at a time.
-const SEARCHED_BYTES: u64 = 1 << 20;
 /// The key of what else the index tells.
 const METADATA: &str = "metadata";
-
-/// Whether the bytes are an index, well-formed or not: a JSON object with that key in it.
-///
-/// # Errors
-/// When they cannot be read.
-pub(super) fn is_one(bytes: &ByteRange) -> Result<bool> {
-    const KEY: &[u8] = b"\"weight_map\"";
-    let mut is_object = None;
-    // The last bytes of the piece before, in which the key may begin.
-    let mut window: Vec<u8> = Vec::new();
-    let (mut at, len) = (0u64, bytes.byte_len());
-    while at < len {
-        let piece = bytes.read_up_to(at, SEARCHED_BYTES)?;
-        if is_object.is_none() {
-            is_object = piece.trim_ascii_start().first().map(|&first| first == b'{');
-            if is_object == Some(false) {
-                return Ok(false);
-            }
-        }
-        window.extend_from_slice(&piece);
-        if window.windows(KEY.len()).any(|part| part == KEY) {
-            return Ok(is_object == Some(true));
-        }
-        let kept = window.len().saturating_sub(KEY.len());
-        window.drain(..kept);
-        at = at.saturating_add(piece.len() as u64);
-    }
-    Ok(false)
-}
 
 /// What an index says.
 #[derive(Debug, Default)]
@@ -114,7 +83,10 @@ impl<'de> Visitor<'de> for IndexVisitor {
         while let Some(key) = map.next_key::<String>()? {
             match key.as_str() {
                 WEIGHT_MAP => {
-                    if weights.replace(map.next_value_seed(WeightMap)?).is_some() {
+                    let weight_map = DuplicateRefusingMap {
+                        expecting: "an object of file names",
+                    };
+                    if weights.replace(map.next_value_seed(weight_map)?).is_some() {
                         return Err(twice(WEIGHT_MAP));
                     }
                 }
@@ -155,40 +127,6 @@ impl Metadata {
         });
         texts.collect()
     }
-}
-
-struct WeightMap;
-
-impl<'de> DeserializeSeed<'de> for WeightMap {
-    type Value = IndexMap<String, String>;
-
-    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<Self::Value, D::Error> {
-        json.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for WeightMap {
-    type Value = IndexMap<String, String>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object of file names")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut weights = IndexMap::new();
-        while let Some(key) = map.next_key::<String>()? {
-            match weights.entry(key) {
-                Entry::Occupied(taken) => return Err(twice(taken.key())),
-                Entry::Vacant(vacant) => vacant.insert(map.next_value::<String>()?),
-            };
-        }
-        Ok(weights)
-    }
-}
-
-#[cold]
-fn twice<E: serde::de::Error>(key: &str) -> E {
-    E::custom(format_args!("the key `{key}` stands there twice"))
 }
 
 #[cfg(test)]

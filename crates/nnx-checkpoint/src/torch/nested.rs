@@ -13,7 +13,7 @@ use bytes::Bytes;
 use super::legacy;
 use super::opening::Opening;
 use crate::error::{Error, Result};
-use crate::globals::{GlobalUse, LOADS_BYTES};
+use crate::globals::{GlobalRef, LOADS_BYTES};
 use crate::pickle::{Call, Graph, Node, NodeId, NodeMap, Text};
 use crate::source::ByteRange;
 
@@ -32,7 +32,7 @@ pub(super) fn resolve(
 ) -> Result<HashMap<String, ByteRange>> {
     let mut storages = HashMap::new();
     // A file of `torch.save` names no such function: its graph need not be gone through.
-    let is_loader = |global: &GlobalUse| global.name == LOADS_BYTES.1;
+    let is_loader = |global: &GlobalRef| global.name == LOADS_BYTES.1;
     if !opening.globals.iter().any(is_loader) {
         return Ok(storages);
     }

@@ -2,17 +2,14 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::path::Path;
 use std::sync::Arc;
 
-use super::opening::Opening;
 use super::place::Place;
 use super::storage_table::{Reference, StorageTable};
-use super::{bare, legacy, rebuild, tar, zip};
+use super::{rebuild, script};
 use crate::error::{Error, Result};
 use crate::pickle::{Graph, Node, NodeId};
-use crate::source::{ByteRange, Source};
-use crate::{Dtype, Format, Limits, Storage};
+use crate::{Dtype, Storage};
 
 /// What one `torch.save` wrote: an object graph, and the storages that it refers to.
 ///
@@ -53,41 +50,6 @@ pub struct StorageInfo {
 }
 
 impl TorchObject {
-    /// Opens a file, mapped into memory, under the default [`Limits`].
-    ///
-    /// # Errors
-    /// When the file cannot be read, is neither a zip container nor a legacy stream of PyTorch, or
-    /// contradicts its format.
-    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref();
-        let source = Source::open(path)?;
-        Self::from_bytes(source, &Limits::default()).map_err(|error| error.in_path(path))
-    }
-
-    /// Reads a file, be it in memory or elsewhere; storages are read when they are asked for.
-    ///
-    /// # Errors
-    /// As for [`open`](Self::open).
-    pub fn from_bytes(bytes: impl Into<ByteRange>, limits: &Limits) -> Result<Self> {
-        let bytes = bytes.into();
-        let format = if bytes.read_up_to(0, 2)? == "PK" {
-            Format::TorchZip
-        } else {
-            Format::TorchLegacy
-        };
-        Self::read_as(&bytes, &mut Opening::new(format, limits, false))
-    }
-
-    /// Reads a file whose format is that of the opening.
-    pub(crate) fn read_as(bytes: &ByteRange, opening: &mut Opening) -> Result<Self> {
-        match opening.format {
-            Format::TorchZip => zip::read(bytes, opening),
-            Format::Tar => tar::read(bytes, opening),
-            Format::Pickle => bare::read(bytes, opening),
-            _ => legacy::read(bytes, None, opening),
-        }
-    }
-
     /// An object whose parts a reader found.
     pub(super) fn read(
         graph: Graph,
@@ -172,9 +134,7 @@ impl TorchObject {
 
     /// Whether a TorchScript archive held it.
     pub(crate) fn is_script(&self) -> bool {
-        let archive = self.storages.archive().into_iter();
-        let mut entries = archive.flat_map(|archive| archive.entries());
-        entries.any(|entry| entry.name().ends_with("/constants.pkl"))
+        self.storages.archive().is_some_and(script::is_script)
     }
 
     /// [`StorageInfo::index`] alone.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::open::{SEARCHED_BYTES, looks_like_an_index};
 
 fn text(json: &[u8]) -> ByteRange {
     bytes::Bytes::copy_from_slice(json).into()
@@ -90,7 +91,7 @@ fn metadata_are_texts_or_passed_over() {
 fn an_index_is_told_wherever_its_key_is() {
     let padded = |spaces: usize, rest: &str| {
         let json = format!("{{{}{rest}", " ".repeat(spaces));
-        is_one(&text(json.as_bytes())).unwrap()
+        looks_like_an_index(&text(json.as_bytes())).unwrap()
     };
     let searched = usize::try_from(SEARCHED_BYTES).unwrap();
     // The key begins in one piece and ends in the next.
@@ -105,6 +106,6 @@ fn an_index_is_told_wherever_its_key_is() {
         assert!(padded(spaces, "\"weight_map\": {}}"), "{spaces}");
         assert!(!padded(spaces, "\"weight_mop\": {}}"), "{spaces}");
     }
-    assert!(!is_one(&text(b"[\"weight_map\"]")).unwrap());
-    assert!(!is_one(&text(b"")).unwrap());
+    assert!(!looks_like_an_index(&text(b"[\"weight_map\"]")).unwrap());
+    assert!(!looks_like_an_index(&text(b"")).unwrap());
 }
