@@ -24,7 +24,7 @@ use crate::open::{Opened, open};
 use crate::save::save_atomic;
 use crate::source::ByteRange;
 use crate::torch::TorchObject;
-use crate::{CheckpointReader, Limits, OpenOptions, StateDict, Tensor};
+use crate::{CheckpointReader, Format, Limits, OpenOptions, StateDict, Tensor};
 
 /// The field that holds the state dict.
 pub(crate) const STATE_FIELD: &str = "net_state";
@@ -182,6 +182,13 @@ impl NNCheckpoint {
         // The table of what an NNCheckpoint may name is stricter than that of any file.
         let options = options.allow_dangerous_globals(true);
         let checkpoint = match open(&bytes.into(), &options)? {
+            // Neither is read by `torch.load` in NNx, which raises there.
+            Opened::Torch(opened) if matches!(opened.format, Format::Pickle | Format::Tar) => {
+                Err(Error::unsupported(format!(
+                    "expected a zip or legacy file of `torch.save`, found {}",
+                    opened.format
+                )))
+            }
             Opened::Torch(opened) => decode::checkpoint(&Arc::new(opened.object), &options.limits),
             Opened::SafeTensors(file) => {
                 let tensors = file.tensors();
