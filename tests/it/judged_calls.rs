@@ -5,7 +5,8 @@
 
 use std::path::PathBuf;
 
-use nnx_checkpoint::{CheckpointReader, ErrorKind, OpenOptions, Standing};
+use nnx_checkpoint::scan::{self, Verdict};
+use nnx_checkpoint::{CheckpointReader, ErrorKind, OpenOptions, SafetyLevel};
 use nnx_tests::{Json, fixtures_dir};
 
 fn dir() -> PathBuf {
@@ -13,17 +14,12 @@ fn dir() -> PathBuf {
 }
 
 /// What the file names, each with what is known of it.
-fn named(path: &PathBuf) -> Vec<(String, Standing)> {
+fn named(path: &PathBuf) -> Vec<(String, SafetyLevel)> {
     let options = OpenOptions::default().allow_dangerous_globals(true);
     let reader =
         CheckpointReader::open_with(path, &options).unwrap_or_else(|error| panic!("{error}"));
     let globals = reader.globals().iter();
-    let named = globals.map(|global| {
-        (
-            format!("{}.{}", global.module, global.name),
-            global.standing,
-        )
-    });
+    let named = globals.map(|global| (format!("{}.{}", global.module, global.name), global.level));
     named.collect()
 }
 
@@ -36,16 +32,23 @@ fn what_a_call_did_in_python_is_what_it_is_judged_by() {
         let named = named(&dir().join(name));
         let is_dangerous = named
             .iter()
-            .any(|(_, standing)| *standing == Standing::Dangerous);
+            .any(|(_, standing)| *standing == SafetyLevel::Dangerous);
+        let verdict = scan::scan_file(dir().join(name)).verdict();
         let is_hostile = !case.get("evidence").items().is_empty();
         assert_eq!(is_dangerous, is_hostile, "{name}: {named:?}");
+        let expected = if is_hostile {
+            Verdict::Dangerous
+        } else {
+            Verdict::Clean
+        };
+        assert_eq!(verdict, expected, "{name}");
         if is_hostile {
             hostile += 1;
         } else {
             assert!(
                 named
                     .iter()
-                    .all(|(_, standing)| *standing == Standing::Known),
+                    .all(|(_, standing)| *standing == SafetyLevel::Innocuous),
                 "{name}: {named:?}"
             );
             sound += 1;
@@ -65,24 +68,33 @@ fn files_of_real_projects_are_judged_by_what_their_calls_are_given() {
     let cases = fixtures_dir().join("cases");
     for (file, expected) in [
         // A statistic of mmengine's `HistoryBuffer` is an attribute of a known class.
-        ("E01_mmengine_message_hub/epoch_12.pth", Standing::Known),
+        (
+            "E01_mmengine_message_hub/epoch_12.pth",
+            SafetyLevel::Innocuous,
+        ),
         // `torch.relu`, as an attribute of the class that has PyTorch's functions.
-        ("E03_enum_by_getattr/activation.ckpt", Standing::Known),
+        (
+            "E03_enum_by_getattr/activation.ckpt",
+            SafetyLevel::Innocuous,
+        ),
         // Members of enumerations, beside classes that are on no list.
-        ("E03_enum_by_getattr/last.ckpt", Standing::Unknown),
-        ("E03_enum_by_getattr/training_args.bin", Standing::Unknown),
+        ("E03_enum_by_getattr/last.ckpt", SafetyLevel::Suspicious),
+        (
+            "E03_enum_by_getattr/training_args.bin",
+            SafetyLevel::Suspicious,
+        ),
         // A time zone by its name, which Python looks for in its database.
-        ("E03_enum_by_getattr/zoned.ckpt", Standing::Unknown),
+        ("E03_enum_by_getattr/zoned.ckpt", SafetyLevel::Suspicious),
     ] {
         let path = cases.join(file);
         let named = named(&path);
         let has = |wanted| named.iter().any(|(_, standing)| *standing == wanted);
-        let worst = if has(Standing::Dangerous) {
-            Standing::Dangerous
-        } else if has(Standing::Unknown) {
-            Standing::Unknown
+        let worst = if has(SafetyLevel::Dangerous) {
+            SafetyLevel::Dangerous
+        } else if has(SafetyLevel::Suspicious) {
+            SafetyLevel::Suspicious
         } else {
-            Standing::Known
+            SafetyLevel::Innocuous
         };
         assert_eq!(worst, expected, "{file}: {named:?}");
         let reader = CheckpointReader::open(&path).unwrap_or_else(|error| panic!("{error}"));

@@ -410,7 +410,10 @@ def safetensors_models():
     own = FOLDER / "tied-own.safetensors"
     save_model(model, own)
 
-    def loaded(path):
+    def loaded(path, is_aliased):
+        # `load_model` refuses a file that has both names of a tied tensor.
+        if not is_aliased:
+            return different(expected, load_file(path))
         fresh = Tied()
         load_model(fresh, path)
         return different(expected, fresh.state_dict())
@@ -427,9 +430,9 @@ def safetensors_models():
         ("of save_model, aliased", [own, "--alias"]),
     ):
         out = FOLDER / f"tied {what}.safetensors"
-        check("safetensors", f"load_model of tied tensors {what}", lambda: (
+        check("safetensors", f"tied tensors {what}", lambda: (
             nnx(arguments[0], out, *arguments[1:]),
-            loaded(out),
+            loaded(out, "--alias" in arguments),
         )[1])
         check("safetensors", f"the format of tied tensors {what}", lambda: format_of(out))
 

@@ -20,12 +20,11 @@ use indexmap::IndexMap;
 use nnx_params::{NNCheckpointTransform, NNIterationDataPoint, NNModelParams, NetParams};
 
 use self::slots::Surplus;
-use crate::error::{Error, ErrorKind, Result};
-use crate::safetensors::SafeTensors;
+use crate::error::{Error, Result};
+use crate::open::{Opened, open};
 use crate::save::save_atomic;
-use crate::sniff::{Format, sniff};
 use crate::torch::TorchObject;
-use crate::{CheckpointReader, Limits, OpenOptions, StateDict, Tensor};
+use crate::{CheckpointReader, Format, Limits, OpenOptions, StateDict, Tensor};
 
 /// The field that holds the state dict.
 pub(crate) const STATE_FIELD: &str = "net_state";
@@ -144,6 +143,12 @@ impl NNCheckpoint {
     /// - [`ErrorKind::InvalidConfiguration`] when a configuration is not valid. (Python checks those of safetensors
     ///   files only.)
     /// - Another kind when the file cannot be read or contradicts its format.
+    ///
+    /// [`ErrorKind::NotFound`]: crate::ErrorKind::NotFound
+    /// [`ErrorKind::Empty`]: crate::ErrorKind::Empty
+    /// [`ErrorKind::NotNNCheckpoint`]: crate::ErrorKind::NotNNCheckpoint
+    /// [`ErrorKind::UnsafeGlobal`]: crate::ErrorKind::UnsafeGlobal
+    /// [`ErrorKind::InvalidConfiguration`]: crate::ErrorKind::InvalidConfiguration
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self> {
         Self::from_file_with(path, &OpenOptions::default())
     }
@@ -174,19 +179,18 @@ impl NNCheckpoint {
     /// # Errors
     /// As for [`from_file`](Self::from_file).
     pub fn from_bytes_with(bytes: &Bytes, options: &OpenOptions) -> Result<Self> {
-        if bytes.is_empty() {
-            return Err(Error::new(ErrorKind::Empty));
-        }
-        let limits = &options.limits;
-        match sniff(bytes) {
-            Some(Format::TorchZip | Format::TorchLegacy | Format::Pickle) => {
-                let object = TorchObject::from_bytes(bytes, limits)?.with_verify(options.verify);
-                decode::checkpoint(&Arc::new(object), limits)
+        // The table of what an NNCheckpoint may name is stricter than that of any file.
+        let options = options.allow_dangerous_globals(true);
+        match open(bytes, &options)? {
+            // Neither is read by `torch.load` in NNx, which raises there.
+            Opened::Torch(opened) if matches!(opened.format, Format::Pickle | Format::Tar) => {
+                Err(Error::unsupported(format!(
+                    "expected a zip or legacy file of `torch.save`, found {}",
+                    opened.format
+                )))
             }
-            // Whatever is no torch file is given to the safetensors reader, as in the reference:
-            // its header may begin with a space.
-            _ => {
-                let file = SafeTensors::parse(bytes, limits)?;
+            Opened::Torch(opened) => decode::checkpoint(&Arc::new(opened.object), &options.limits),
+            Opened::SafeTensors(file) => {
                 let tensors = file.tensors();
                 let tensors = tensors
                     .map(|(name, tensor)| (name, tensor.clone()))
@@ -276,8 +280,8 @@ impl NNCheckpoint {
             .map_err(|error| error.in_path(path))
     }
 
-    /// Writes the bytes of a checkpoint file, for those who must see them on their way, as who
-    /// computes a digest does; [`to_file`](Self::to_file) is safer where that is not needed.
+    /// Writes the encoded checkpoint to `out`, for callers that process the stream, for example to
+    /// hash it. Prefer [`to_file`](Self::to_file), which replaces the target atomically.
     ///
     /// # Errors
     /// As for [`to_file`](Self::to_file). Where the form cannot hold the checkpoint, nothing has

@@ -17,16 +17,15 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-pub use self::options::{ConvertOptions, TargetFormat, Tied};
+pub use self::options::{ConvertOptions, Tied};
 use self::origin::{Origin, Origins, Stored};
 use self::output::Meter;
-pub(crate) use self::plan::shards;
 use self::plan::{Content, FilePlan, Plan};
 pub use self::report::{Conversion, Progress};
 use self::target::Target;
 use crate::error::{Error, Result};
 use crate::save::{NewFile, save_atomic};
-use crate::{CheckpointReader, Format, OpenOptions};
+use crate::{CheckpointReader, Format, OpenOptions, TargetFormat};
 
 /// Converts a checkpoint: a file of any format, or a folder, into a safetensors file or what
 /// `torch.save` writes.

@@ -1,13 +1,16 @@
 //! The classes and functions that pickles name, and what is known of them.
 //!
 //! Nothing here imports or calls anything: a name is looked up in the tables of this module, and
-//! what stands in none of them is unknown. Python's own unpickler would import whatever is named,
-//! which is why a file that names `os.system` is refused even though it could do no harm here.
+//! what is in none of them is suspicious. Python's own unpickler would import whatever is named,
+//! which is why a careful reader refuses a file that names `os.system` although it could do no harm
+//! here.
 
 mod calls;
 mod dangerous;
-mod filling;
 mod known;
+mod mutation;
+
+use std::collections::HashSet;
 
 use self::calls::{JudgedCalls, Use};
 use crate::pickle::{Graph, Node, NodeId};
@@ -15,63 +18,64 @@ use crate::pickle::{Graph, Node, NodeId};
 /// What is known of a class or function that a pickle names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Standing {
+pub enum SafetyLevel {
     /// Plain data, or what PyTorch and NumPy rebuild their own objects with.
-    Known,
+    Innocuous,
     /// Neither: a class of somebody's own code, say.
-    Unknown,
+    Suspicious,
     /// Runs code, reaches into the system, or leads to what does.
     Dangerous,
 }
 
-impl Standing {
+impl SafetyLevel {
     /// What is known of `module.name`, with Python 2's and Python 3's names of a module alike.
     ///
     /// ```
-    /// use nnx_checkpoint::Standing;
+    /// use nnx_checkpoint::SafetyLevel;
     ///
-    /// assert_eq!(Standing::of("collections", "OrderedDict"), Standing::Known);
-    /// assert_eq!(Standing::of("mine.models", "Net"), Standing::Unknown);
-    /// assert_eq!(Standing::of("__builtin__", "eval"), Standing::Dangerous);
+    /// assert_eq!(SafetyLevel::of_global("collections", "OrderedDict"), SafetyLevel::Innocuous);
+    /// assert_eq!(SafetyLevel::of_global("mine.models", "Net"), SafetyLevel::Suspicious);
+    /// assert_eq!(SafetyLevel::of_global("__builtin__", "eval"), SafetyLevel::Dangerous);
     /// // Python follows the dots: this is `os.system` as well.
-    /// assert_eq!(Standing::of("torch.serialization", "os.system"), Standing::Dangerous);
+    /// assert_eq!(SafetyLevel::of_global("torch.serialization", "os.system"), SafetyLevel::Dangerous);
     /// ```
-    pub fn of(module: &str, name: &str) -> Self {
+    pub fn of_global(module: &str, name: &str) -> Self {
         if dangerous::is_dangerous(module, name) {
             Self::Dangerous
         } else if known::is_known(module, name) {
-            Self::Known
+            Self::Innocuous
         } else {
-            Self::Unknown
+            Self::Suspicious
         }
     }
 
-    /// What is known of filling what a call of `module.name` gives, with items, keys or a state.
+    /// What is known of changing what a call of `module.name` gives: adding items or keys to it, or
+    /// giving it a state.
     ///
     /// A known class makes an object of its own. A known function may give back its argument, which
     /// can be any function of PyTorch's, say: what is filled then is not what the pickle made.
     ///
     /// ```
-    /// use nnx_checkpoint::Standing;
+    /// use nnx_checkpoint::SafetyLevel;
     ///
-    /// assert_eq!(Standing::of_filling("torch.nn", "Parameter"), Standing::Known);
+    /// assert_eq!(SafetyLevel::of_mutation("torch.nn", "Parameter"), SafetyLevel::Innocuous);
     /// assert_eq!(
-    ///     Standing::of_filling("torch.jit._pickle", "build_intlist"),
-    ///     Standing::Dangerous
+    ///     SafetyLevel::of_mutation("torch.jit._pickle", "build_intlist"),
+    ///     SafetyLevel::Dangerous
     /// );
     /// ```
-    pub fn of_filling(module: &str, name: &str) -> Self {
-        match Self::of(module, name) {
-            Self::Known => filling::of_known(module, name),
-            standing => standing,
+    pub fn of_mutation(module: &str, name: &str) -> Self {
+        match Self::of_global(module, name) {
+            Self::Innocuous => mutation::of_known(module, name),
+            level => level,
         }
     }
 
-    /// The standing in one word, for scripts: `known`, `unknown` or `dangerous`.
+    /// The level in one word, for scripts: `known`, `unknown` or `dangerous`.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Known => "known",
-            Self::Unknown => "unknown",
+            Self::Innocuous => "known",
+            Self::Suspicious => "unknown",
             Self::Dangerous => "dangerous",
         }
     }
@@ -80,7 +84,7 @@ impl Standing {
 /// A class or function that a pickle names. Nothing was imported or called.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct GlobalUse {
+pub struct GlobalRef {
     /// The Python module, as the pickle spells it.
     pub module: String,
     /// The name within the module, dotted for nested ones.
@@ -92,12 +96,12 @@ pub struct GlobalUse {
     /// is sharded.
     pub entry: Option<String>,
     /// What is known of it.
-    pub standing: Standing,
+    pub level: SafetyLevel,
 }
 
 /// What one graph names, and whether a careful reader refuses the file for it.
 pub(crate) struct NamedGlobal {
-    pub(crate) global: GlobalUse,
+    pub(crate) global: GlobalRef,
     /// Whether the name itself is dangerous, or is used as no sound pickle uses it: not where the
     /// arguments decide and name nothing of that kind.
     pub(crate) is_refused: bool,
@@ -113,41 +117,41 @@ pub(crate) fn in_graph(
     is_script: bool,
 ) -> Vec<NamedGlobal> {
     let calls = JudgedCalls::new(graph);
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = HashSet::new();
     let mut found = Vec::new();
     for (id, node) in graph.nodes() {
-        let (module, name, standing, is_refused) = match node {
+        let (module, name, level, is_refused) = match node {
             Node::Global { module, name } => {
                 if !seen.insert((&**module, &**name)) {
                     continue;
                 }
-                let (standing, is_refused) = match calls.of_global(module, name) {
-                    Some(Use::Sound) => (Standing::Known, false),
-                    Some(used) => (Standing::Dangerous, used == Use::Hostile),
-                    None => match Standing::of(module, name) {
-                        Standing::Unknown if is_script && is_of_script(module) => {
-                            (Standing::Known, false)
+                let (level, is_refused) = match calls.of_global(module, name) {
+                    Some(Use::Sound) => (SafetyLevel::Innocuous, false),
+                    Some(used) => (SafetyLevel::Dangerous, used == Use::Hostile),
+                    None => match SafetyLevel::of_global(module, name) {
+                        SafetyLevel::Suspicious if is_script && is_of_script(module) => {
+                            (SafetyLevel::Innocuous, false)
                         }
-                        standing => (standing, standing == Standing::Dangerous),
+                        level => (level, level == SafetyLevel::Dangerous),
                     },
                 };
-                (module.to_string(), name.to_string(), standing, is_refused)
+                (module.to_string(), name.to_string(), level, is_refused)
             }
             // The registry is Python's own, filled by whatever ran before: nobody can tell.
             Node::Extension(code) => (
                 "copyreg".to_owned(),
                 format!("extension {code}"),
-                Standing::Unknown,
+                SafetyLevel::Suspicious,
                 false,
             ),
             _ => continue,
         };
-        let global = GlobalUse {
+        let global = GlobalRef {
             module,
             name,
             offset: graph.offset(id).map(|offset| offset.saturating_add(start)),
             entry: entry.map(str::to_owned),
-            standing,
+            level,
         };
         found.push(NamedGlobal { global, is_refused });
     }
@@ -158,15 +162,15 @@ pub(crate) fn in_graph(
 /// a pickle written of the graph would name.
 pub(crate) fn first_dangerous(graph: &Graph) -> Option<(String, String)> {
     let named = in_graph(graph, None, 0, false);
-    let is_dangerous = |named: &NamedGlobal| named.global.standing == Standing::Dangerous;
+    let is_dangerous = |named: &NamedGlobal| named.global.level == SafetyLevel::Dangerous;
     if !named.iter().any(is_dangerous) {
         return None;
     }
     let reached = graph.reachable(graph.root());
     let reached = reached.iter().filter_map(|id| graph.global(*id));
-    let reached: std::collections::HashSet<_> = reached.collect();
+    let reached: HashSet<_> = reached.collect();
     named.into_iter().find_map(|named| {
-        let GlobalUse { module, name, .. } = &named.global;
+        let GlobalRef { module, name, .. } = &named.global;
         (is_dangerous(&named) && reached.contains(&(module.as_str(), name.as_str())))
             .then(|| (module.clone(), name.clone()))
     })
@@ -174,7 +178,7 @@ pub(crate) fn first_dangerous(graph: &Graph) -> Option<(String, String)> {
 
 /// The `getattr`s and `functools.partial`s that a graph names and uses in their innocuous forms
 /// alone (see `docs/security.md`), as nodes of the graph.
-pub fn soundly_called(graph: &Graph) -> std::collections::HashSet<NodeId> {
+pub(crate) fn soundly_called(graph: &Graph) -> HashSet<NodeId> {
     let calls = JudgedCalls::new(graph);
     let is_sound = |id: &NodeId| {
         let global = graph.global(*id);
@@ -184,7 +188,7 @@ pub fn soundly_called(graph: &Graph) -> std::collections::HashSet<NodeId> {
 }
 
 /// A sentence about what is dangerous among the names, if anything is.
-pub(crate) fn note(globals: &[GlobalUse]) -> Option<String> {
+pub(crate) fn note(globals: &[GlobalRef]) -> Option<String> {
     /// Names that are spelled out.
     const SHOWN: usize = 3;
     let mut names: Vec<String> = Vec::new();
@@ -193,7 +197,7 @@ pub(crate) fn note(globals: &[GlobalUse]) -> Option<String> {
             "`{}`",
             crate::error::shown_path(&global.module, &global.name)
         );
-        if global.standing == Standing::Dangerous && !names.contains(&name) {
+        if global.level == SafetyLevel::Dangerous && !names.contains(&name) {
             names.push(name);
         }
     }
@@ -214,16 +218,16 @@ pub(crate) fn note(globals: &[GlobalUse]) -> Option<String> {
 }
 
 /// Whether a class of the module is one that the program of a TorchScript archive defines.
-fn is_of_script(module: &str) -> bool {
+pub(crate) fn is_of_script(module: &str) -> bool {
     module == "__torch__" || module.starts_with("__torch__.")
 }
 
 /// The function by which Python's own `pickle` restores a storage: it unpickles its argument.
-const LOADS_BYTES: (&str, &str) = ("torch.storage", "_load_from_bytes");
+pub(crate) const LOADS_BYTES: (&str, &str) = ("torch.storage", "_load_from_bytes");
 
 /// Takes the function that restores a storage for known where all its calls were read, so that the
 /// graph has a storage in the place of each: what their arguments name stands in the list on its own.
-pub(crate) fn settle(globals: &mut [GlobalUse], graph: &Graph) {
+pub(crate) fn settle(globals: &mut [GlobalRef], graph: &Graph) {
     let mut uses = globals
         .iter_mut()
         .filter(|global| (&*global.module, &*global.name) == LOADS_BYTES);
@@ -237,7 +241,7 @@ pub(crate) fn settle(globals: &mut [GlobalUse], graph: &Graph) {
         graph.each_member(id, |member| is_left |= is_loader(member));
     }
     if !is_left {
-        only.standing = Standing::Known;
+        only.level = SafetyLevel::Innocuous;
     }
 }
 

@@ -16,7 +16,7 @@
 //! | look into a pickle | [`pickle::read`], [`pickle::Graph`] |
 //! | cast elements to another dtype | [`cast()`], [`Caster`] |
 //! | tell what a file is | [`sniff`] |
-//! | tell what a pickle names | [`GlobalUse`], [`Standing`] |
+//! | tell what a pickle names | [`GlobalRef`], [`SafetyLevel`] |
 //! | replace a file in one step | [`save_atomic`] |
 //!
 //! | feature | default | adds |
@@ -60,16 +60,25 @@ mod globals;
 mod limits;
 #[cfg(feature = "ndarray")]
 mod ndarray;
+pub mod npy;
 mod numpy;
+mod open;
 pub mod pickle;
 mod reader;
 pub mod safetensors;
 mod save;
+pub mod scan;
+mod setters;
+mod shards;
 mod sniff;
 mod source;
 mod state_dict;
+mod state_dict_mismatch;
+mod tar;
+mod target_format;
 mod tensor;
 pub mod torch;
+mod unique_keys;
 mod weights_name;
 pub mod zip;
 
@@ -80,23 +89,24 @@ mod readme {}
 pub use cast::{Caster, cast};
 #[cfg(feature = "nnx")]
 pub use checkpoint::{CheckpointFormat, NNCheckpoint};
-pub use convert::{
-    Conversion, ConvertOptions, Progress, TargetFormat, Tied, convert, convert_with,
-};
+pub use convert::{Conversion, ConvertOptions, Progress, Tied, convert, convert_with};
 pub use dtype::Dtype;
 pub use error::{Error, ErrorKind, Result};
-pub use globals::{GlobalUse, Standing, soundly_called};
+pub use globals::{GlobalRef, SafetyLevel};
 pub use limits::Limits;
 #[cfg(feature = "ndarray")]
 pub use ndarray::ArrayElement;
+pub use open::OpenOptions;
 pub use reader::{
-    CheckpointReader, OpenOptions, OtherEntry, PickledValue, Subtree, TensorEntry, index_or_file,
+    CheckpointReader, OtherEntry, PickledValue, Subtree, TensorEntry, index_or_file,
     load_state_dict, shards_of,
 };
 pub use save::save_atomic;
 pub use sniff::{Format, SNIFF_BYTES, compression, sniff};
 pub use source::Source;
 pub use state_dict::{Mapping, Modules, StateDict, StateValue};
+pub use state_dict_mismatch::{ShapeMismatch, StateDictMismatch};
+pub use target_format::TargetFormat;
 #[cfg(feature = "safetensors")]
 pub use tensor::SafeTensorsView;
 pub use tensor::{Quantizer, Storage, Tensor, TensorClass, contiguous_strides};

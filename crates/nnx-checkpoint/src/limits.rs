@@ -1,5 +1,7 @@
 //! How much a file may make us do.
 
+use crate::setters::setters;
+
 /// Bounds on the work and memory that one file may ask for. Every default is finite and far above
 /// what real checkpoints need; each field says its unit.
 ///
@@ -68,38 +70,39 @@ impl Default for Limits {
     }
 }
 
-macro_rules! setters {
-    ($($field:ident),* $(,)?) => {
-        impl Limits {
-            /// No bound at all: for files that you wrote yourself.
-            pub fn no_limits() -> Self {
-                Self { $($field: u64::MAX),* }
-            }
-
-            $(
-                #[doc = concat!("Sets [`", stringify!($field), "`](Self::", stringify!($field), ").")]
-                #[must_use]
-                pub fn $field(mut self, value: u64) -> Self {
-                    self.$field = value;
-                    self
-                }
-            )*
+impl Limits {
+    /// No bound at all: for files that you wrote yourself.
+    pub fn no_limits() -> Self {
+        Self {
+            max_zip_entries: u64::MAX,
+            max_inflated_bytes: u64::MAX,
+            max_pickle_bytes: u64::MAX,
+            max_pickle_nodes: u64::MAX,
+            max_memo_entries: u64::MAX,
+            max_values: u64::MAX,
+            max_depth: u64::MAX,
+            max_header_bytes: u64::MAX,
+            max_listed: u64::MAX,
+            max_name_bytes: u64::MAX,
+            max_shared_name_bytes: u64::MAX,
+            max_shards: u64::MAX,
+            max_expanded_bytes: u64::MAX,
         }
-    };
-}
+    }
 
-setters!(
-    max_zip_entries,
-    max_inflated_bytes,
-    max_pickle_bytes,
-    max_pickle_nodes,
-    max_memo_entries,
-    max_values,
-    max_depth,
-    max_header_bytes,
-    max_listed,
-    max_name_bytes,
-    max_shared_name_bytes,
-    max_shards,
-    max_expanded_bytes,
-);
+    setters! {
+        max_zip_entries(value: u64) = value;
+        max_inflated_bytes(value: u64) = value;
+        max_pickle_bytes(value: u64) = value;
+        max_pickle_nodes(value: u64) = value;
+        max_memo_entries(value: u64) = value;
+        max_values(value: u64) = value;
+        max_depth(value: u64) = value;
+        max_header_bytes(value: u64) = value;
+        max_listed(value: u64) = value;
+        max_name_bytes(value: u64) = value;
+        max_shared_name_bytes(value: u64) = value;
+        max_shards(value: u64) = value;
+        max_expanded_bytes(value: u64) = value;
+    }
+}

@@ -9,7 +9,7 @@
 mod graph;
 mod opcode;
 mod read;
-mod twos;
+pub(crate) mod twos;
 mod write;
 
 #[cfg(test)]

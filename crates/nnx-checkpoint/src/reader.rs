@@ -7,10 +7,8 @@ mod entry;
 mod file;
 mod folder;
 mod index;
-mod mistaken;
 mod names;
 mod number;
-mod options;
 mod part;
 mod shards;
 mod subtree;
@@ -31,12 +29,12 @@ pub use self::entry::{OtherEntry, TensorEntry};
 use self::file::File;
 use self::folder::Files;
 pub use self::folder::{index_or_file, shards_of};
-pub use self::options::OpenOptions;
 use self::part::Part;
 pub use self::subtree::{Subtree, load_state_dict};
 pub use self::value::PickledValue;
 use crate::error::{Error, ErrorKind, Result};
-use crate::globals::GlobalUse;
+use crate::globals::GlobalRef;
+use crate::open::{OpenOptions, looks_like_an_index};
 use crate::torch::TorchObject;
 use crate::{Format, Tensor};
 
@@ -64,7 +62,7 @@ pub struct CheckpointReader {
     /// Where the tensor of a name stands; none for the names of other values.
     by_name: HashMap<Arc<str>, Option<usize>>,
     others: Vec<OtherEntry>,
-    globals: Vec<GlobalUse>,
+    globals: Vec<GlobalRef>,
     metadata: IndexMap<String, String>,
     object: Option<Arc<TorchObject>>,
     notes: Vec<String>,
@@ -93,7 +91,7 @@ impl CheckpointReader {
     /// - [`ErrorKind::NotFound`], [`ErrorKind::Io`] when the path cannot be read.
     /// - [`ErrorKind::Empty`], [`ErrorKind::NotACheckpoint`] when it is something else; the error
     ///   says what, and what to do.
-    /// - [`ErrorKind::UnsafeGlobal`] when a pickle names what [`Standing::Dangerous`] stands for,
+    /// - [`ErrorKind::UnsafeGlobal`] when a pickle names what [`SafetyLevel::Dangerous`] stands for,
     ///   unless [`OpenOptions::allow_dangerous_globals`] is set, or the name is of `getattr` or
     ///   `functools.partial` and what they are given is not dangerous.
     /// - [`ErrorKind::NameCollision`] when two values would get one name.
@@ -103,7 +101,7 @@ impl CheckpointReader {
     /// - [`ErrorKind::Malformed`], [`ErrorKind::Unsupported`] when the file contradicts its format,
     ///   or holds a tensor that is not understood.
     ///
-    /// [`Standing::Dangerous`]: crate::Standing::Dangerous
+    /// [`SafetyLevel::Dangerous`]: crate::SafetyLevel::Dangerous
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         let path = path.as_ref();
         if path.is_dir() {
@@ -249,7 +247,7 @@ impl CheckpointReader {
 
     /// The classes and functions that the file's pickles name, each once for each pickle, in the
     /// order in which they are first named.
-    pub fn globals(&self) -> &[GlobalUse] {
+    pub fn globals(&self) -> &[GlobalRef] {
         &self.globals
     }
 
@@ -275,7 +273,7 @@ fn is_index(bytes: &[u8]) -> bool {
     bytes
         .first_chunk()
         .is_none_or(|length| u64::from_le_bytes(*length) > bytes.len() as u64)
-        && index::is_one(bytes)
+        && looks_like_an_index(bytes)
 }
 
 impl fmt::Debug for CheckpointReader {

@@ -9,6 +9,7 @@
 
 mod bare;
 mod builder;
+mod container;
 mod legacy;
 mod nested;
 mod numbered;
@@ -27,9 +28,12 @@ mod zip;
 mod tests;
 
 pub use builder::TorchBuilder;
+pub(crate) use container::read as read_container;
 pub(crate) use numbered::NumberedPickle;
 pub use object::{PickledObject, StorageInfo, TorchObject};
 pub(crate) use opening::Opening;
 pub use rebuild::{Layout, QuantizerInfo, SparseKind, TensorInfo};
+pub(crate) use script::is_script;
 pub(crate) use slot::InPlace;
 pub(crate) use write::{archive_root, write_records};
+pub(crate) use zip::is_package;

@@ -24,6 +24,7 @@
 
 mod archive;
 mod central;
+mod embedded;
 mod end;
 mod entry;
 mod fields;
@@ -35,6 +36,7 @@ mod writer;
 
 pub use archive::ZipArchive;
 pub(crate) use archive::decoded;
+pub(crate) use embedded::find_embedded;
 pub use entry::ZipEntry;
 pub use writer::ZipWriter;
 

@@ -106,11 +106,6 @@ impl Failure {
         self
     }
 
-    /// Bytes from the start of the entry where one is named, else of the file.
-    pub(crate) fn offset(&self) -> Option<u64> {
-        self.0.offset
-    }
-
     /// What went wrong and where, in one sentence.
     pub(crate) fn message(&self) -> String {
         let places = [

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::state_dict_mismatch::StateDictMismatch;
+use nnx_checkpoint::StateDictMismatch;
 
 /// The result of every fallible call in this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -44,7 +44,7 @@ pub enum ErrorKind {
     #[error(transparent)]
     Weights(#[from] nnx_checkpoint::Error),
     /// The weights do not fit the model.
-    #[error("{0}")]
+    #[error("the weights do not fit the model: {0}")]
     Mismatch(StateDictMismatch),
     /// The model's own code failed.
     #[error("{0}")]

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use nnx_checkpoint::{CheckpointReader, StateDict, index_or_file};
+use nnx_checkpoint::{
+    CheckpointReader, ShapeMismatch, StateDict, StateDictMismatch, index_or_file,
+};
 use nnx_params::{State, python_text};
 use serde::de::DeserializeOwned;
 
@@ -12,7 +14,6 @@ use crate::error::BoxError;
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::LoadOptions;
 use crate::safe_path;
-use crate::state_dict_mismatch::{ShapeMismatch, StateDictMismatch};
 use crate::weights::{INDEX, WEIGHT_FILES, WEIGHTS};
 
 /// The configuration's file.
@@ -212,11 +213,11 @@ impl Folder {
             match found.tensor(name) {
                 None => mismatch.missing.push((*name).to_owned()),
                 Some(tensor) if tensor.shape() != *shape => {
-                    mismatch.shape_mismatches.push(ShapeMismatch {
-                        name: (*name).to_owned(),
-                        expected: shape.to_vec(),
-                        found: tensor.shape().to_vec(),
-                    })
+                    mismatch.shape_mismatches.push(ShapeMismatch::new(
+                        *name,
+                        shape,
+                        tensor.shape(),
+                    ));
                 }
                 Some(tensor) => state.insert(*name, tensor.clone()),
             }
@@ -229,7 +230,9 @@ impl Folder {
             return Err(Error::from(ErrorKind::Mismatch(mismatch)));
         }
         if !mismatch.is_empty() {
-            options.note(&format!("loaded in part: {mismatch}"));
+            options.note(&format!(
+                "loaded in part: the weights do not fit the model: {mismatch}"
+            ));
         }
         Ok(state)
     }

@@ -188,7 +188,9 @@ fn in_part(
     )?;
     let mismatch = model.load_state_dict(&checkpoint.net_state, false)?;
     if !mismatch.is_empty() {
-        options.note(&format!("loaded in part: {mismatch}"));
+        options.note(&format!(
+            "loaded in part: the state dict does not fit the net: {mismatch}"
+        ));
     }
     Ok(model)
 }

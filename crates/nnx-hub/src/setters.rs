@@ -1,16 +1,3 @@
 //! Methods that set one field and give the value back.
 
-/// Makes, within an `impl`, a method for each field: its name, its argument, and what the field
-/// becomes of it.
-macro_rules! setters {
-    ($($field:ident($value:ident: $of:ty) = $becomes:expr;)*) => {$(
-        #[doc = concat!("Sets [`", stringify!($field), "`](Self#structfield.", stringify!($field), ").")]
-        #[must_use]
-        pub fn $field(mut self, $value: $of) -> Self {
-            self.$field = $becomes;
-            self
-        }
-    )*};
-}
-
-pub(crate) use setters;
+pub(crate) use nnx_checkpoint::__setters as setters;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use nnx_checkpoint::StateDictMismatch;
 use nnx_params::Losses;
 
 /// The result of every fallible call in this crate.
@@ -43,7 +44,7 @@ pub enum ErrorKind {
         what: String,
     },
     /// The weights are not those of the net.
-    #[error("{0}")]
+    #[error("the state dict does not fit the net: {0}")]
     WrongWeights(StateDictMismatch),
     /// The request may be valid, but this version or build does not support it.
     #[error("{what}")]
@@ -60,72 +61,6 @@ pub enum ErrorKind {
     /// The tensor library failed.
     #[error(transparent)]
     Candle(#[from] candle_core::Error),
-}
-
-/// All differences between a state dict and the parameters of a net.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct StateDictMismatch {
-    /// Names that the net has and the state dict lacks, in the net's order.
-    pub missing: Vec<String>,
-    /// Names that the state dict has and the net lacks, in the state dict's order.
-    pub unexpected: Vec<String>,
-    /// Names whose shapes differ, in the net's order.
-    pub shape_mismatches: Vec<ShapeMismatch>,
-    /// Names of the net whose values in the state dict are not tensors.
-    pub not_tensors: Vec<String>,
-}
-
-/// A tensor whose shape differs from that of the net's parameter.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ShapeMismatch {
-    /// The parameter.
-    pub name: String,
-    /// Its shape in the net.
-    pub expected: Vec<usize>,
-    /// The shape of the tensor in the state dict.
-    pub found: Vec<usize>,
-}
-
-impl StateDictMismatch {
-    /// Whether there is no difference.
-    pub fn is_empty(&self) -> bool {
-        self.missing.is_empty()
-            && self.unexpected.is_empty()
-            && self.shape_mismatches.is_empty()
-            && self.not_tensors.is_empty()
-    }
-}
-
-impl fmt::Display for StateDictMismatch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the state dict does not fit the net: ")?;
-        let mut separator = "";
-        for (what, names) in [
-            ("missing", &self.missing),
-            ("unexpected", &self.unexpected),
-            ("not a tensor", &self.not_tensors),
-        ] {
-            if !names.is_empty() {
-                write!(f, "{separator}{what} `{}`", names.join("`, `"))?;
-                separator = "; ";
-            }
-        }
-        for ShapeMismatch {
-            name,
-            expected,
-            found,
-        } in &self.shape_mismatches
-        {
-            write!(
-                f,
-                "{separator}`{name}` should have shape `{expected:?}`, has `{found:?}`"
-            )?;
-            separator = "; ";
-        }
-        Ok(())
-    }
 }
 
 impl ErrorKind {

@@ -20,7 +20,6 @@ mod evaluate_options;
 mod frozen;
 #[cfg(feature = "generate")]
 mod generate;
-mod glob;
 mod init;
 mod inputs;
 mod key_value_cache;
@@ -45,7 +44,7 @@ pub use batch::Batch;
 /// The tensors of this crate's API.
 #[doc(no_inline)]
 pub use candle_core;
-pub use error::{Error, ErrorKind, Result, ShapeMismatch, StateDictMismatch};
+pub use error::{Error, ErrorKind, Result};
 pub use evaluate_options::{EvaluateOptions, LabelMetric};
 #[cfg(feature = "generate")]
 pub use generate::GenerativeNNModel;
@@ -60,6 +59,8 @@ pub use mode::{Mode, Trace};
 pub use model::NNModel;
 pub use model::summary::{Summary, SummaryLayer};
 pub use net::Net;
+/// The differences between a state dict and the parameters of a net.
+pub use nnx_checkpoint::{ShapeMismatch, StateDictMismatch};
 pub use parameters::Parameters;
 pub use predict::Prediction;
 pub use probability::{PredictionResult, ProbabilitySpec};

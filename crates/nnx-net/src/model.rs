@@ -10,18 +10,18 @@ mod totals;
 use std::sync::{Mutex, PoisonError};
 
 use candle_core::{Device, Tensor};
-use nnx_checkpoint::{Modules, NNCheckpoint, StateDict, StateValue};
+use nnx_checkpoint::{Modules, NNCheckpoint, StateDict, StateDictMismatch, StateValue};
 use nnx_params::{
     Devices, NNCheckpointTransform, NNIterationDataPoint, NNModelParams, NetParams, TaskKind,
 };
 
 use crate::device;
-use crate::error::{Error, Result, StateDictMismatch};
+use crate::error::{Error, Result};
 use crate::frozen::Frozen;
 use crate::inputs::Inputs;
 use crate::key_value_cache::KeyValueCache;
 use crate::mode::Mode;
-use crate::net::{Net, build};
+use crate::net::{self, Net};
 use crate::param_builder::ParamBuilder;
 use crate::parameters::Values;
 use crate::precision::Precision;
@@ -125,7 +125,7 @@ impl NNModel {
         let params = on_device(&checkpoint.model_params, device)?;
         let net_params = checkpoint.net_params.clone().ok_or_else(|| {
             // A net without parameters is one that Python code builds; its name says more.
-            build::kind(params.net())
+            net::kind(params.net())
                 .err()
                 .unwrap_or_else(|| Error::configuration("the checkpoint has no net parameters"))
         })?;
@@ -171,11 +171,11 @@ impl NNModel {
         device: Device,
         builder: ParamBuilder<'_>,
     ) -> Result<Self> {
-        let kind = build::kind(params.net())?;
+        let kind = net::kind(params.net())?;
         let outputs = net_params.base().output_dim();
         let decoding = Decoding::new(kind, params.loss(), params.task(), outputs)?;
         let precision = Precision::from_policy(params.precision(), params.device())?;
-        let net = build::build(kind, &net_params, builder)?;
+        let net = net::build(kind, &net_params, builder)?;
         Ok(Self {
             decoding,
             precision,

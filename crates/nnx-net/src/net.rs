@@ -1,8 +1,7 @@
-//! The trait that all nets implement.
+//! The kinds of nets, and which configuration makes which net.
 
 mod attention;
 mod block;
-pub(crate) mod build;
 mod conv;
 mod feed_fwd;
 mod feed_fwd_moe;
@@ -12,6 +11,7 @@ mod graph_conv;
 mod graph_sage;
 mod hidden;
 mod mlp;
+mod network;
 mod rms_norm;
 mod rope;
 mod swiglu;
@@ -19,57 +19,75 @@ mod top_k;
 mod transformer;
 mod vit;
 
-use std::fmt::Debug;
+use nnx_params::{NetDescriptor, NetParams, Nets};
 
-use candle_core::Tensor;
-use nnx_params::Nets;
-
+use self::conv::Conv;
+use self::feed_fwd::FeedFwd;
+use self::feed_fwd_moe::FeedFwdMoE;
+use self::graph_att::GraphAtt;
+use self::graph_conv::GraphConv;
+use self::graph_sage::GraphSage;
+pub use self::network::Net;
+use self::transformer::Transformer;
+use self::vit::Vit;
 use crate::error::{Error, Result};
-use crate::key_value_cache::KeyValueCache;
-use crate::mode::Mode;
-use crate::parameters::Parameters;
+use crate::param_builder::ParamBuilder;
 
-/// A network: named parameters and a forward pass.
-pub trait Net: Debug + Send + Sync {
-    /// The kind of the net.
-    fn kind(&self) -> Nets;
-
-    /// The parameters, with the names and in the order of Python's state dict.
-    fn parameters(&self) -> &Parameters;
-
-    /// Runs the net on its positional arguments, which must be on the device of the parameters; see
-    /// [`Inputs`](crate::Inputs) for what each net takes.
-    ///
-    /// # Errors
-    /// When the arguments are not valid inputs of the net, or the computation fails.
-    fn forward(&self, inputs: &[Tensor], mode: &mut Mode<'_>) -> Result<Tensor>;
-
-    /// [`forward`](Self::forward), and for each layer of experts how unevenly they were used: Python's
-    /// `last_aux_loss`, a scalar that is 1 if all experts are used equally.
-    ///
-    /// The list is empty for a net without experts.
-    ///
-    /// # Errors
-    /// As for [`forward`](Self::forward).
-    fn forward_balanced(
-        &self,
-        inputs: &[Tensor],
-        mode: &mut Mode<'_>,
-    ) -> Result<(Tensor, Vec<Tensor>)> {
-        Ok((self.forward(inputs, mode)?, Vec::new()))
+/// Builds a net.
+///
+/// # Errors
+/// When the parameters are of another class than the kind needs, this version does not have the kind,
+/// or a parameter cannot be made.
+pub(crate) fn build(
+    kind: Nets,
+    params: &NetParams,
+    builder: ParamBuilder<'_>,
+) -> Result<Box<dyn Net>> {
+    let (expected, found) = (kind.params_class(), params.class());
+    if found != expected {
+        return Err(Error::configuration(format!(
+            "net `{kind}` needs `{expected}`, got `{found}`"
+        )));
     }
+    Ok(match (kind, params) {
+        (Nets::FeedFwd, NetParams::Base(params)) => Box::new(FeedFwd::new(params, builder)?),
+        (Nets::GraphAtt, NetParams::Base(params)) => Box::new(GraphAtt::new(params, builder)?),
+        (Nets::GraphConv, NetParams::Base(params)) => Box::new(GraphConv::new(params, builder)?),
+        (Nets::GraphSage, NetParams::Base(params)) => Box::new(GraphSage::new(params, builder)?),
+        (Nets::FeedFwdMoe, NetParams::MoE(params)) => Box::new(FeedFwdMoE::new(params, builder)?),
+        (Nets::Conv, NetParams::Conv(params)) => Box::new(Conv::new(params, builder)?),
+        (Nets::Transformer, NetParams::Transformer(params)) => {
+            Box::new(Transformer::new(params, builder)?)
+        }
+        (Nets::Vit, NetParams::ViT(params)) => Box::new(Vit::new(params, builder)?),
+        _ => {
+            return Err(Error::unsupported(format!(
+                "this version does not have the net `{kind}`"
+            )));
+        }
+    })
+}
 
-    /// The logits of tokens that follow those in the cache, in evaluation mode.
-    ///
-    /// # Errors
-    /// When the net is not a transformer, the tokens are not valid inputs, or the tokens and those in
-    /// the cache are more than the net's `max_seq_len`.
-    fn forward_with_cache(&self, tokens: &Tensor, cache: &mut KeyValueCache) -> Result<Tensor> {
-        let (_, _) = (tokens, cache);
-        Err(Error::unsupported(format!(
-            "net `{}` has no cache of keys and values, only `{}` has",
-            self.kind(),
-            Nets::Transformer
-        )))
+/// The built-in net that a descriptor names.
+///
+/// # Errors
+/// When it names no net, or one that only Python code can build.
+pub(crate) fn kind(descriptor: Option<&NetDescriptor>) -> Result<Nets> {
+    match descriptor {
+        Some(NetDescriptor::Net(kind)) => Ok(*kind),
+        Some(NetDescriptor::Registered(spec)) => Err(Error::unsupported(format!(
+            "net `{}` is built by Python code registered under that name",
+            spec.id()
+        ))),
+        Some(NetDescriptor::Runtime(module)) => Err(Error::unsupported(format!(
+            "net `{}` is a Python module that no configuration can rebuild",
+            module.module()
+        ))),
+        Some(_) => Err(Error::unsupported(
+            "the model parameters name a kind of net that this version does not know",
+        )),
+        None => Err(Error::configuration(
+            "expected one of `Nets` as the net of the model parameters, found none",
+        )),
     }
 }

@@ -2,8 +2,9 @@
 
 use candle_core::{DType, Device, Var};
 use indexmap::IndexMap;
+use nnx_checkpoint::StateDictMismatch;
 
-use crate::error::{ErrorKind, Result, StateDictMismatch};
+use crate::error::{ErrorKind, Result};
 use crate::init::Init;
 use crate::parameters::{Parameters, Values, fitting};
 use crate::rng::Generator;

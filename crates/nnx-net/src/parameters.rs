@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use candle_core::{TensorId, Var};
 use indexmap::IndexMap;
+use nnx_checkpoint::{ShapeMismatch, StateDictMismatch};
 
-use crate::error::{ErrorKind, Result, ShapeMismatch, StateDictMismatch};
+use crate::error::{ErrorKind, Result};
 use crate::upcast;
 
 /// The parameters of a net under their names, in the order of Python's `state_dict()`, and the
@@ -111,11 +112,11 @@ pub(crate) fn fitting<'a>(
         None => mismatch.missing.push(name.to_owned()),
         Some(None) => mismatch.not_tensors.push(name.to_owned()),
         Some(Some(tensor)) if tensor.shape() == shape => return Some(tensor),
-        Some(Some(tensor)) => mismatch.shape_mismatches.push(ShapeMismatch {
-            name: name.to_owned(),
-            expected: shape.to_vec(),
-            found: tensor.shape().to_vec(),
-        }),
+        Some(Some(tensor)) => {
+            mismatch
+                .shape_mismatches
+                .push(ShapeMismatch::new(name, shape, tensor.shape()));
+        }
     }
     None
 }

@@ -1,99 +1,33 @@
 //! Weights of any float dtype, as float32.
 
 use candle_core::{DType, Device, Tensor};
-use nnx_checkpoint::Dtype;
+use nnx_checkpoint::{Dtype, cast};
 
 use crate::error::Result;
 
 /// The values of a tensor in float32 on the CPU, as PyTorch's `copy_` converts them.
 ///
 /// # Errors
-/// When candle does not convert the dtype and it is not one of the float8 formats below.
+/// When the dtype is neither one that candle converts nor a float8.
 pub(crate) fn to_float32(tensor: &nnx_checkpoint::Tensor) -> Result<Tensor> {
-    let Some(format) = Float8::from_dtype(tensor.dtype()) else {
-        return Ok(Tensor::try_from(tensor)?.to_dtype(DType::F32)?);
-    };
-    let values: Vec<f32> = tensor
-        .to_bytes()?
-        .iter()
-        .map(|byte| format.value(*byte))
-        .collect();
-    Ok(Tensor::from_vec(values, tensor.shape(), &Device::Cpu)?)
-}
-
-/// The formats of eight bits that candle does not support.
-///
-/// Source: the bit layouts that the PyTorch documentation gives for `torch.float8_*`.
-#[derive(Clone, Copy, Debug)]
-enum Float8 {
-    /// The upper half of an IEEE float16, infinities included.
-    Ieee,
-    /// No infinities; the byte of the negative zero is NaN.
-    FiniteUnsignedZero { mantissa_bits: u8, bias: i32 },
-    /// Only an exponent.
-    PowerOfTwo,
-}
-
-impl Float8 {
-    fn from_dtype(dtype: Dtype) -> Option<Self> {
-        match dtype {
-            Dtype::Float8E5M2 => Some(Self::Ieee),
-            Dtype::Float8E4M3FnUz => Some(Self::FiniteUnsignedZero {
-                mantissa_bits: 3,
-                bias: 8,
-            }),
-            Dtype::Float8E5M2FnUz => Some(Self::FiniteUnsignedZero {
-                mantissa_bits: 2,
-                bias: 16,
-            }),
-            Dtype::Float8E8M0Fnu => Some(Self::PowerOfTwo),
-            _ => None,
+    let dtype = tensor.dtype();
+    match dtype {
+        // candle has no type for these.
+        Dtype::Float8E5M2
+        | Dtype::Float8E4M3FnUz
+        | Dtype::Float8E5M2FnUz
+        | Dtype::Float8E8M0Fnu => {
+            let bytes = cast(&tensor.to_bytes()?, dtype, Dtype::Float32)?;
+            let shape = tensor.shape();
+            Ok(Tensor::from_raw_buffer(
+                &bytes,
+                DType::F32,
+                shape,
+                &Device::Cpu,
+            )?)
         }
+        _ => Ok(Tensor::try_from(tensor)?.to_dtype(DType::F32)?),
     }
-
-    /// The value of a byte, which float32 holds exactly.
-    fn value(self, byte: u8) -> f32 {
-        match self {
-            Self::Ieee if byte & 0x7c == 0x7c => match byte & 0x83 {
-                0x00 => f32::INFINITY,
-                0x80 => f32::NEG_INFINITY,
-                _ => f32::NAN,
-            },
-            Self::Ieee => signed(byte, 2, 15),
-            Self::FiniteUnsignedZero { .. } if byte == 0x80 => f32::NAN,
-            Self::FiniteUnsignedZero {
-                mantissa_bits,
-                bias,
-            } => signed(byte, mantissa_bits, bias),
-            Self::PowerOfTwo if byte == 0xff => f32::NAN,
-            Self::PowerOfTwo => power_of_two(i32::from(byte) - 127),
-        }
-    }
-}
-
-/// The value of sign, exponent and mantissa.
-fn signed(byte: u8, mantissa_bits: u8, bias: i32) -> f32 {
-    let exponent = i32::from((byte & 0x7f) >> mantissa_bits);
-    let fraction = f32::from(byte & ((1 << mantissa_bits) - 1)) / f32::from(1_u8 << mantissa_bits);
-    let magnitude = if exponent == 0 {
-        fraction * power_of_two(1 - bias)
-    } else {
-        (1.0 + fraction) * power_of_two(exponent - bias)
-    };
-    if byte & 0x80 == 0 {
-        magnitude
-    } else {
-        -magnitude
-    }
-}
-
-/// `2^exponent` exactly; float64 holds every power that occurs as a normal number.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "the powers that occur are float32 numbers"
-)]
-fn power_of_two(exponent: i32) -> f32 {
-    2_f64.powi(exponent) as f32
 }
 
 #[cfg(test)]

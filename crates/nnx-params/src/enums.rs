@@ -1,36 +1,6 @@
 //! NNx's enums: each member is a text, in files as in run ids.
 
-mod text_enum;
-
-pub(crate) use text_enum::text_enum;
-
-/// A [`text_enum!`] that is a Python enum: it also knows where Python defines it and what Python
-/// calls its members.
-macro_rules! python_enum {
-    (
-        $(#[$meta:meta])*
-        $name:ident in $module:literal {
-            $( $(#[$variant_meta:meta])* $variant:ident = $python:literal => $value:literal, )*
-        }
-    ) => {
-        text_enum! {
-            $(#[$meta])*
-            $name { $( $(#[$variant_meta])* $variant => $value, )* }
-        }
-
-        impl $name {
-            /// The Python module that defines the enum.
-            pub const MODULE: &'static str = $module;
-
-            /// The Python name of the member.
-            pub fn name(self) -> &'static str {
-                match self {
-                    $( Self::$variant => $python, )*
-                }
-            }
-        }
-    };
-}
+use crate::class::python_enum;
 
 python_enum! {
     /// The activation functions of hidden layers.
@@ -77,28 +47,6 @@ python_enum! {
         BinaryCrossEntropy = "BINARY_CROSS_ENTROPY" => "binary_cross_entropy",
         /// Negative log likelihood.
         NegativeLogLikelihood = "NEGATIVE_LOG_LIKELIHOOD" => "negative_log_likelihood",
-    }
-}
-
-python_enum! {
-    /// The built-in networks.
-    Nets in "nnx.nn.enum.nets" {
-        /// Convolutions, then fully connected layers.
-        Conv = "CONV" => "conv",
-        /// Fully connected layers.
-        FeedFwd = "FEED_FWD" => "feed_fwd",
-        /// Fully connected layers of several experts each.
-        FeedFwdMoe = "FEED_FWD_MOE" => "feed_fwd_moe",
-        /// Graph attention.
-        GraphAtt = "GRAPH_ATT" => "graph_att",
-        /// Graph convolution.
-        GraphConv = "GRAPH_CONV" => "graph_conv",
-        /// GraphSAGE.
-        GraphSage = "GRAPH_SAGE" => "graph_sage",
-        /// A decoder-only language model.
-        Transformer = "TRANSFORMER" => "transformer",
-        /// A vision transformer's encoder.
-        Vit = "VIT" => "vit",
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::Value;
-use crate::python_text::repr;
+use crate::repr::repr;
+use crate::value::Value;
 
 /// The result of every fallible call in this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -140,7 +140,7 @@ pub enum ErrorKind {
     },
 }
 
-/// A grammar of [`python_text`](crate::python_text).
+/// A grammar of [`python_text`](crate::python::text).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TextForm {

@@ -3,82 +3,44 @@
 //! Every class validates on construction, gives its `state()` in Python's exact key order with
 //! integers and floats kept apart, and reads it back with `from_state`, keeping keys that this
 //! version does not know.
+//!
+//! The folders of the crate follow the classes: `net` (the parameters of nets), `model`,
+//! `training`, `record` (what training records) and `registry` (references to registered code).
+//! `class` has the declaration that all of them are written in, `python` the texts of Python.
 
-mod config;
+mod class;
 mod enums;
 mod error;
-mod fields;
-mod labels;
-mod metric_spec;
-mod model_spec;
-mod momentum;
-mod monitor_record;
-mod monitor_spec;
-mod net_descriptor;
-mod net_params;
-mod nn_checkpoint_transform;
-mod nn_conv_params;
-mod nn_evaluation_data_point;
-mod nn_iteration_data_point;
-mod nn_model_params;
-mod nn_moe_params;
-mod nn_optim_factory_params;
-mod nn_optim_params;
-mod nn_param_group_spec;
-mod nn_params;
-mod nn_scheduler_params;
-mod nn_tokenizer_params;
-mod nn_train_params;
-mod nn_trainer_params;
-mod nn_transformer_params;
-mod nn_vit_params;
+mod model;
+mod net;
 mod number;
-mod optim_params;
-mod optim_settings;
-mod optimizer_factory_spec;
-mod precision_policy;
-pub mod python_text;
+mod python;
+mod record;
+mod registry;
+mod repr;
 mod run_id;
-mod runtime_module;
-mod state;
-mod task_spec;
-mod training_settings;
+mod training;
 mod value;
-pub mod yaml;
 
-pub use enums::{Activations, Checkpoints, Devices, Losses, Nets, Optims, Schedulers};
+pub use class::{ClassTable, PickleForm, PickledInstance, PickledValue, PythonClass};
+pub use enums::{Activations, Checkpoints, Devices, Losses, Optims, Schedulers};
 pub use error::{Error, ErrorKind, Result, TextForm};
-pub use labels::{Average, ConfusionCounts, Indicators, Labels, Scores};
-pub use metric_spec::MetricSpec;
-pub use model_spec::ModelSpec;
-pub use momentum::Momentum;
-pub use monitor_record::{MonitorRecord, MonitorStatus};
-pub use monitor_spec::{MonitorMode, MonitorPolicy, MonitorSpec, MonitorSpecBuilder, MonitorSplit};
-pub use net_descriptor::NetDescriptor;
-pub use net_params::NetParams;
-pub use nn_checkpoint_transform::NNCheckpointTransform;
-pub use nn_conv_params::{NNConvParams, NNConvParamsBuilder};
-pub use nn_evaluation_data_point::{NNEvaluationDataPoint, NNEvaluationDataPointBuilder};
-pub use nn_iteration_data_point::NNIterationDataPoint;
-pub use nn_model_params::{NNModelParams, NNModelParamsBuilder};
-pub use nn_moe_params::{NNMoEParams, NNMoEParamsBuilder};
-pub use nn_optim_factory_params::{NNOptimFactoryParams, NNOptimFactoryParamsBuilder};
-pub use nn_optim_params::{NNOptimParams, NNOptimParamsBuilder};
-pub use nn_param_group_spec::{NNParamGroupSpec, NNParamGroupSpecBuilder};
-pub use nn_params::{NNParams, NNParamsBuilder};
-pub use nn_scheduler_params::{NNSchedulerParams, NNSchedulerParamsBuilder, SchedulerClock};
-pub use nn_tokenizer_params::NNTokenizerParams;
-pub use nn_train_params::{NNTrainParams, NNTrainParamsBuilder, ResumeEpochs};
-pub use nn_trainer_params::{NNTrainerParams, NNTrainerParamsBuilder};
-pub use nn_transformer_params::{NNTransformerParams, NNTransformerParamsBuilder};
-pub use nn_vit_params::{NNViTParams, NNViTParamsBuilder};
+pub use model::*;
+pub use net::*;
 pub use number::Number;
-pub use optim_params::OptimParams;
-pub use optimizer_factory_spec::OptimizerFactorySpec;
-pub use precision_policy::{PrecisionFallback, PrecisionMode, PrecisionPolicy};
+pub use python::{text as python_text, yaml};
+pub use record::*;
+pub use registry::{MetricSpec, ModelSpec, OptimizerFactorySpec, RuntimeModule};
 pub use run_id::{RunIdentity, run_id, validate_run_id, validate_salt};
-pub use runtime_module::RuntimeModule;
-pub use state::State;
-pub use task_spec::{TaskKind, TaskSpec, TaskSpecBuilder};
-pub use training_settings::ResumeMode;
-pub use value::Value;
+pub use training::{
+    Momentum, NNOptimFactoryParams, NNOptimFactoryParamsBuilder, NNOptimParams,
+    NNOptimParamsBuilder, NNParamGroupSpec, NNParamGroupSpecBuilder, NNSchedulerParams,
+    NNSchedulerParamsBuilder, NNTrainParams, NNTrainParamsBuilder, NNTrainerParams,
+    NNTrainerParamsBuilder, OptimParams, ResumeEpochs, ResumeMode, SchedulerClock,
+};
+pub use value::{State, Value};
+
+/// The examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

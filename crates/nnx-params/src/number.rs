@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use crate::python_text::float_repr;
-use crate::{Error, Result, Value};
+use crate::error::{Error, Result};
+use crate::repr::float::float_repr;
+use crate::value::Value;
 
 /// A number kept as it was given: Python stores an int, a float or a bool in the same field, and
 /// the run id tells them apart.
@@ -60,6 +61,11 @@ impl Number {
             Self::Int(int) => int != 0,
             Self::Float(float) => float != 0.0,
         }
+    }
+
+    /// Whether a flag is anything but Python's `True`, `1` included.
+    pub(crate) fn is_not_true(&self) -> bool {
+        *self != Self::Bool(true)
     }
 
     /// Whether Python's `==` holds: `0`, `0.0`, `-0.0` and `False` are one amount.

@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 
 use md5::{Digest, Md5};
 
-use crate::python_text::repr;
-use crate::training_settings::is_blank;
-use crate::{
-    Error, NNCheckpointTransform, NNModelParams, NNTrainParams, NNTrainerParams, NetParams, Result,
-    State, Value,
-};
+use crate::error::{Error, Result};
+use crate::model::{NNCheckpointTransform, NNModelParams};
+use crate::net::NetParams;
+use crate::repr::repr;
+use crate::training::{NNTrainParams, NNTrainerParams, is_blank};
+use crate::value::{State, Value};
 
 const CLASS: &str = "NNRun";
 

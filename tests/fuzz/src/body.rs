@@ -1,7 +1,5 @@
 //! The table of bodies.
 
-use nnx_checkpoint::Limits;
-
 /// A fuzz body with its name.
 #[derive(Clone, Copy, Debug)]
 pub struct Body {
@@ -68,18 +66,3 @@ impl Body {
         BODIES.iter().copied().find(|body| body.name == name)
     }
 }
-
-/// Limits under which any input is done in milliseconds.
-pub(crate) fn limits() -> Limits {
-    Limits::default()
-        .max_zip_entries(1 << 12)
-        .max_inflated_bytes(1 << 20)
-        .max_pickle_bytes(1 << 22)
-        .max_pickle_nodes(1 << 20)
-        .max_memo_entries(1 << 20)
-        .max_header_bytes(1 << 20)
-        .max_expanded_bytes(1 << 20)
-}
-
-/// Bytes that a body copies out of one input before it stops asking for more.
-pub(crate) const ENOUGH_BYTES: usize = 1 << 24;

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use nnx_checkpoint::{CheckpointFormat, Format, NNCheckpoint, OpenOptions, StateValue};
 use nnx_params::{NNCheckpointTransform, NetParams, Value, python_text};
 
-use crate::body::limits;
+use crate::limits::limits;
 use crate::{same, wrap};
 
 /// What is read is written in both forms, and read again with nothing lost.

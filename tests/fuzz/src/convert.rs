@@ -5,7 +5,7 @@ use std::fs;
 use nnx_checkpoint::{CheckpointReader, ConvertOptions, Dtype, OpenOptions};
 use tempfile::TempDir;
 
-use crate::body::limits;
+use crate::limits::limits;
 
 thread_local! {
     /// A folder for each thread that judges.

@@ -19,6 +19,7 @@ mod campaign;
 mod checkpoint;
 mod convert;
 mod dictionary;
+mod limits;
 mod mutate;
 mod pickle;
 mod random;

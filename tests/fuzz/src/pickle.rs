@@ -3,7 +3,7 @@
 use nnx_checkpoint::Result;
 use nnx_checkpoint::pickle::{Graph, Part, read, read_or_part, write};
 
-use crate::body::limits;
+use crate::limits::limits;
 use crate::same;
 
 /// The newest protocol.

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use nnx_checkpoint::safetensors::{SafeTensors, write_within};
 
-use crate::body::limits;
+use crate::limits::limits;
 use crate::same;
 
 /// What is read is written and read again, and the format's own library reads the same.

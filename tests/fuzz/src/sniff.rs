@@ -5,7 +5,7 @@ use nnx_checkpoint::safetensors::SafeTensors;
 use nnx_checkpoint::zip::ZipArchive;
 use nnx_checkpoint::{Format, SNIFF_BYTES};
 
-use crate::body::limits;
+use crate::limits::limits;
 
 /// `sniff` looks at its prefix alone, and agrees with what the readers find.
 ///

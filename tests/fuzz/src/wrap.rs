@@ -4,7 +4,7 @@ use nnx_checkpoint::Dtype;
 use nnx_checkpoint::pickle::{Graph, NodeId, read};
 use nnx_checkpoint::zip::ZipWriter;
 
-use crate::body::limits;
+use crate::limits::limits;
 
 /// Bytes of a storage, at most: files that state more are refused anyway.
 const MAX_STORAGE: usize = 1 << 14;

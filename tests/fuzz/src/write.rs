@@ -6,9 +6,9 @@ use bytes::Bytes;
 use indexmap::IndexMap;
 use nnx_checkpoint::safetensors::SafeTensors;
 use nnx_checkpoint::torch::{TorchBuilder, TorchObject};
-use nnx_checkpoint::{Dtype, Error, ErrorKind, Limits, Tensor, safetensors};
+use nnx_checkpoint::{Dtype, Error, ErrorKind, Limits, OpenOptions, Tensor, safetensors};
 
-use crate::body::limits;
+use crate::limits::limits;
 use crate::supply::Supply;
 use crate::{build, pickle, same};
 
@@ -76,8 +76,11 @@ fn torch_file(supply: &mut Supply<'_>) {
         .finish(root)
         .write_to(&mut file, "archive")
         .expect("what was built is written");
-    let object = TorchObject::from_bytes(&file.into(), &Limits::default())
-        .expect("what was written is read");
+    let object = TorchObject::from_bytes(
+        &file.into(),
+        &OpenOptions::default().allow_dangerous_globals(true),
+    )
+    .expect("what was written is read");
     let graph = object.graph();
     let read = graph.dict_pairs(graph.root()).expect("the root is a dict");
     assert_eq!(read.len(), tensors.len());

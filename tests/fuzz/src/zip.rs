@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use nnx_checkpoint::zip::{ZipArchive, ZipWriter};
 
-use crate::body::{ENOUGH_BYTES, limits};
+use crate::limits::{ENOUGH_BYTES, limits};
 
 /// An archive's entries are what its directory says, and all of them can be written and read.
 ///

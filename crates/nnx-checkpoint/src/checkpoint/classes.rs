@@ -1,15 +1,36 @@
-//! The Python modules of NNx's classes, as its pickles name them.
+//! The classes that a pickle of an `NNCheckpoint` is made of.
 
-pub(super) const CHECKPOINT: &str = "nnx.nn.params.nn_checkpoint";
-pub(super) const MODELS: &str = "nnx.models";
-pub(super) const MONITORS: &str = "nnx.monitors";
-pub(super) const NN_CONV_PARAMS: &str = "nnx.nn.params.nn_conv_params";
-pub(super) const NN_EVALUATION_DATA_POINT: &str = "nnx.nn.params.nn_evaluation_data_point";
-pub(super) const NN_ITERATION_DATA_POINT: &str = "nnx.nn.params.nn_iteration_data_point";
-pub(super) const NN_MODEL_PARAMS: &str = "nnx.nn.params.nn_model_params";
-pub(super) const NN_MOE_PARAMS: &str = "nnx.nn.params.nn_moe_params";
-pub(super) const NN_PARAMS: &str = "nnx.nn.params.nn_params";
-pub(super) const NN_TRANSFORMER_PARAMS: &str = "nnx.nn.params.nn_transformer_params";
-pub(super) const NN_VIT_PARAMS: &str = "nnx.nn.params.nn_vit_params";
-pub(super) const PRECISION: &str = "nnx.precision";
-pub(super) const TASKS: &str = "nnx.tasks";
+use nnx_params::{
+    ClassTable, NNCheckpointTransform, NNEvaluationDataPoint, NNIterationDataPoint, NNModelParams,
+    NNParams, NetParams, PythonClass,
+};
+
+/// The module that defines `NNCheckpoint`.
+pub(super) const MODULE: &str = NNCheckpointTransform::MODULE;
+/// The class of checkpoints.
+pub(super) const CLASS: &str = "NNCheckpoint";
+/// The fields of `NNCheckpoint` in declaration order.
+pub(super) const FIELDS: &[&str] = &[
+    "net_params",
+    "net_state",
+    "model_params",
+    "idp",
+    "transforms",
+    "training_state_id",
+    "training_state_present",
+];
+
+/// The class of the lists of NNx's frozen dataclasses, with its module.
+pub(super) const IMMUTABLE_LIST: (&str, &str) = (NNParams::MODULE, "_ImmutableList");
+/// The class of the metrics of a record, with its module.
+pub(super) const FROZEN_METRICS: (&str, &str) = (NNEvaluationDataPoint::MODULE, "_FrozenMetrics");
+
+/// The classes of the fields of an `NNCheckpoint`; their tables name the classes within them.
+pub(super) fn tables() -> impl Iterator<Item = &'static ClassTable> {
+    let others = [
+        NNModelParams::TABLE,
+        NNIterationDataPoint::TABLE,
+        NNCheckpointTransform::TABLE,
+    ];
+    NetParams::TABLES.iter().copied().chain(others)
+}

@@ -1,39 +1,28 @@
 //! The pickle form: from the object graph to a checkpoint.
+//!
+//! What an instance of a class holds, and how, is in the class's [`ClassTable`].
+
+mod state_dict;
 
 use std::sync::Arc;
 
 use indexmap::IndexMap;
 use nnx_params::{
-    ModelSpec, MonitorRecord, MonitorSpec, NNCheckpointTransform, NNConvParams,
-    NNEvaluationDataPoint, NNIterationDataPoint, NNMoEParams, NNModelParams, NNParams,
-    NNTransformerParams, NNViTParams, NetParams, PrecisionPolicy, RuntimeModule, State, TaskSpec,
-    Value,
+    ClassTable, NNCheckpointTransform, NetParams, PickleForm, PythonClass, State, Value,
 };
 
 use super::plain::Plain;
 use super::slots::{Slots, Surplus};
 use super::{NNCheckpoint, allowed, classes};
+use crate::Limits;
 use crate::error::{Error, ErrorKind, Result};
-use crate::pickle::{Call, Graph, Node, NodeId};
-use crate::state_dict::{Mapping, Modules, StateDict, StateValue};
+use crate::pickle::{Call, Graph, NodeId};
 use crate::torch::{PickledObject, TorchObject};
-use crate::{Limits, Tensor};
-
-/// Fields of `NNCheckpoint` in declaration order.
-const FIELDS: &[&str] = &[
-    "net_params",
-    "net_state",
-    "model_params",
-    "idp",
-    "transforms",
-    "training_state_id",
-    "training_state_present",
-];
 
 /// Whether the object is an instance of `NNCheckpoint`, sound or not.
 pub(super) fn is_checkpoint(object: &TorchObject) -> bool {
     let graph = object.graph();
-    Slots::class_of(graph, graph.root()) == Some((classes::CHECKPOINT, "NNCheckpoint"))
+    Slots::class_of(graph, graph.root()) == Some((classes::MODULE, classes::CLASS))
 }
 
 /// Rebuilds a checkpoint from a graph, whose every class must be on the list of allowed ones.
@@ -44,7 +33,7 @@ pub(super) fn checkpoint(object: &Arc<TorchObject>, limits: &Limits) -> Result<N
 fn decoded(object: &Arc<TorchObject>, limits: &Limits) -> Result<NNCheckpoint> {
     let graph = object.graph();
     let root = graph.root();
-    if Slots::class_of(graph, root) != Some((classes::CHECKPOINT, "NNCheckpoint")) {
+    if Slots::class_of(graph, root) != Some((classes::MODULE, classes::CLASS)) {
         return Err(Error::new(ErrorKind::NotNNCheckpoint {
             found: graph.describe(root),
         }));
@@ -70,9 +59,7 @@ impl<'a> Decoder<'a> {
     fn checkpoint(mut self, root: NodeId) -> Result<NNCheckpoint> {
         let slots = self.slots(
             root,
-            classes::CHECKPOINT,
-            "NNCheckpoint",
-            FIELDS,
+            (classes::MODULE, classes::CLASS, classes::FIELDS),
             "checkpoint",
         )?;
         let net_params = match slots.optional("net_params") {
@@ -80,250 +67,47 @@ impl<'a> Decoder<'a> {
             None => None,
         };
         let net_state = self.state_dict(slots.require("net_state")?)?;
-        let model_params = self.model_params(slots.require("model_params")?)?;
-        let idp = self.idp(slots.require("idp")?)?;
+        let model_params = self.instance(slots.require("model_params")?, "model_params")?;
+        let idp = self.instance(slots.require("idp")?, "idp")?;
         let transforms = match slots.get("transforms") {
             Some(id) => self.transforms(id)?,
             None => Vec::new(),
         };
-        let training_state_id = match slots.optional("training_state_id") {
-            Some(id) => Some(
-                self.graph
-                    .text(id)
-                    .ok_or_else(|| self.expected("a text as `training_state_id`", id))?
-                    .to_owned(),
-            ),
-            None => None,
-        };
-        let training_state_present = match slots.optional("training_state_present") {
-            Some(id) => Some(
-                self.graph
-                    .bool(id)
-                    .ok_or_else(|| self.expected("a bool as `training_state_present`", id))?,
-            ),
-            None => None,
-        };
+        let id = slots.optional("training_state_id").map(|id| {
+            let text = self.graph.text(id).map(str::to_owned);
+            text.ok_or_else(|| self.expected("a text as `training_state_id`", id))
+        });
+        let present = slots.optional("training_state_present").map(|id| {
+            let present = self.graph.bool(id);
+            present.ok_or_else(|| self.expected("a bool as `training_state_present`", id))
+        });
         Ok(NNCheckpoint {
             net_params,
             net_state,
             model_params,
             idp,
             transforms,
-            training_state_id,
-            training_state_present,
+            training_state_id: id.transpose()?,
+            training_state_present: present.transpose()?,
             extra_metadata: IndexMap::new(),
             surplus: self.surplus,
         })
     }
 
-    /// Reads an instance of a slotted dataclass; what it holds beyond the fields known here is kept
-    /// under its place.
-    fn slots(
-        &mut self,
-        id: NodeId,
-        module: &str,
-        class: &'static str,
-        fields: &'static [&'static str],
-        place: &str,
-    ) -> Result<Slots<'a>> {
-        let slots = Slots::read(self.graph, id, module, class, fields)?;
-        let surplus = slots.surplus();
-        if !surplus.is_empty() {
-            let kept = surplus
-                .iter()
-                .map(|&id| PickledObject::new(Arc::clone(self.object), id));
-            self.surplus.insert(place.to_owned(), kept.collect());
-        }
-        Ok(slots)
+    /// An instance of a class.
+    fn instance<T: PythonClass>(&mut self, id: NodeId, place: &str) -> Result<T> {
+        let fields = self.fields(id, T::TABLE, place)?;
+        self.checked(T::from_fields(&fields), id)
     }
 
     fn net_params(&mut self, id: NodeId) -> Result<NetParams> {
-        let found = Slots::class_of(self.graph, id);
-        let known: [(&str, &'static str, &'static [&'static str]); 5] = [
-            (classes::NN_PARAMS, NNParams::CLASS, NNParams::FIELDS),
-            (
-                classes::NN_MOE_PARAMS,
-                NNMoEParams::CLASS,
-                NNMoEParams::FIELDS,
-            ),
-            (
-                classes::NN_CONV_PARAMS,
-                NNConvParams::CLASS,
-                NNConvParams::FIELDS,
-            ),
-            (
-                classes::NN_TRANSFORMER_PARAMS,
-                NNTransformerParams::CLASS,
-                NNTransformerParams::FIELDS,
-            ),
-            (
-                classes::NN_VIT_PARAMS,
-                NNViTParams::CLASS,
-                NNViTParams::FIELDS,
-            ),
-        ];
-        let &(module, class, fields) = known
+        let class = Slots::class_of(self.graph, id);
+        let table = NetParams::TABLES
             .iter()
-            .find(|(module, class, _)| found == Some((module, class)))
+            .find(|table| class == Some((table.module, table.class)))
             .ok_or_else(|| self.expected("parameters of a net", id))?;
-        let slots = self.slots(id, module, class, fields, "net_params")?;
-        let state = slots.state(&mut self.plain)?;
-        NetParams::from_fields(class, &state).map_err(|error| self.at(error.into(), id))
-    }
-
-    fn model_params(&mut self, id: NodeId) -> Result<NNModelParams> {
-        let slots = self.slots(
-            id,
-            classes::NN_MODEL_PARAMS,
-            NNModelParams::CLASS,
-            NNModelParams::FIELDS,
-            "model_params",
-        )?;
-        let mut state = State::new();
-        for field in NNModelParams::FIELDS {
-            let Some(value) = slots.get(field) else {
-                continue;
-            };
-            let value = match *field {
-                "net" => self.net(value)?,
-                "task" if slots.optional(field).is_some() => {
-                    let (class, fields) = (TaskSpec::CLASS, TaskSpec::FIELDS);
-                    let slots =
-                        self.slots(value, classes::TASKS, class, fields, "model_params.task")?;
-                    let state = slots.state(&mut self.plain)?;
-                    self.checked(TaskSpec::from_fields(&state), value)?
-                        .state()
-                        .into()
-                }
-                "precision" if slots.optional(field).is_some() => {
-                    let (class, fields) = (PrecisionPolicy::CLASS, PrecisionPolicy::FIELDS);
-                    let place = "model_params.precision";
-                    let slots = self.slots(value, classes::PRECISION, class, fields, place)?;
-                    let state = slots.state(&mut self.plain)?;
-                    self.checked(PrecisionPolicy::from_fields(&state), value)?
-                        .state()
-                        .into()
-                }
-                _ => self.plain.value(value)?,
-            };
-            state.insert(*field, value);
-        }
-        self.checked(NNModelParams::from_fields(&state), id)
-    }
-
-    /// A member of `Nets`, or the call that makes a `ModelSpec` or a `RuntimeModule`.
-    fn net(&mut self, id: NodeId) -> Result<Value> {
-        let call = match self.graph.object(id).map(|object| &object.call) {
-            Some(&Call::Reduce { callable, args }) => {
-                self.graph.global(callable).zip(self.graph.sequence(args))
-            }
-            _ => None,
-        };
-        let fields = match call {
-            Some(((classes::MODELS, "_model_spec"), args)) => (ModelSpec::FIELDS, args),
-            Some(((classes::MODELS, "RuntimeModule"), args)) => (RuntimeModule::FIELDS, args),
-            _ => return self.plain.value(id),
-        };
-        let (names, args) = fields;
-        if names.len() != args.len() {
-            return Err(self.expected(&format!("{} arguments", names.len()), id));
-        }
-        let mut state = State::new();
-        for (name, &arg) in names.iter().zip(args) {
-            state.insert(*name, self.plain.value(arg)?);
-        }
-        Ok(if names == ModelSpec::FIELDS {
-            self.checked(ModelSpec::from_fields(&state), id)?
-                .state()
-                .into()
-        } else {
-            self.checked(RuntimeModule::from_fields(&state), id)?
-                .state()
-                .into()
-        })
-    }
-
-    fn idp(&mut self, id: NodeId) -> Result<NNIterationDataPoint> {
-        let slots = self.slots(
-            id,
-            classes::NN_ITERATION_DATA_POINT,
-            NNIterationDataPoint::CLASS,
-            NNIterationDataPoint::FIELDS,
-            "idp",
-        )?;
-        let mut state = State::new();
-        for field in NNIterationDataPoint::FIELDS {
-            let Some(value) = slots.get(field) else {
-                continue;
-            };
-            let place = match *field {
-                "train_edp" => "idp.train_edp",
-                "val_edp" => "idp.val_edp",
-                "train_summary" => "idp.train_summary",
-                "selection" if slots.optional(field).is_some() => {
-                    state.insert(*field, self.selection(value)?);
-                    continue;
-                }
-                _ => {
-                    state.insert(*field, self.plain.value(value)?);
-                    continue;
-                }
-            };
-            if *self.graph.node(value) == Node::None {
-                state.insert(*field, Value::None);
-            } else {
-                let edp = self.edp(value, place)?;
-                state.insert(*field, Value::Map(edp.state()));
-            }
-        }
-        self.checked(NNIterationDataPoint::from_fields(&state), id)
-    }
-
-    fn edp(&mut self, id: NodeId, place: &str) -> Result<NNEvaluationDataPoint> {
-        let (class, fields) = (NNEvaluationDataPoint::CLASS, NNEvaluationDataPoint::FIELDS);
-        let slots = self.slots(id, classes::NN_EVALUATION_DATA_POINT, class, fields, place)?;
-        let state = slots.state(&mut self.plain)?;
-        self.checked(NNEvaluationDataPoint::from_fields(&state), id)
-    }
-
-    /// A `MonitorRecord`, whose state is a dict of its attributes, as is that of its `MonitorSpec`.
-    fn selection(&mut self, id: NodeId) -> Result<Value> {
-        let mut state = State::new();
-        for &(key, value) in self.attributes(id, MonitorRecord::CLASS)? {
-            match self.graph.text(key) {
-                Some("monitor") => {
-                    let mut monitor = State::new();
-                    for &(key, value) in self.attributes(value, MonitorSpec::CLASS)? {
-                        monitor.insert(self.name(key)?, self.plain.value(value)?);
-                    }
-                    let monitor = self.checked(MonitorSpec::from_fields(&monitor), value)?;
-                    state.insert("monitor", Value::Map(monitor.state()));
-                }
-                _ => {
-                    state.insert(self.name(key)?, self.plain.value(value)?);
-                }
-            }
-        }
-        Ok(self
-            .checked(MonitorRecord::from_fields(&state), id)?
-            .state()
-            .into())
-    }
-
-    fn attributes(&self, id: NodeId, class: &'static str) -> Result<&'a [(NodeId, NodeId)]> {
-        let graph = self.graph;
-        if Slots::class_of(graph, id) != Some((classes::MONITORS, class)) {
-            return Err(self.expected(&format!("an instance of `{class}`"), id));
-        }
-        Slots::state_of(graph, id)
-            .and_then(|state| graph.dict_pairs(state))
-            .ok_or_else(|| self.expected("a dict of attributes", id))
-    }
-
-    fn name(&self, key: NodeId) -> Result<&'a str> {
-        self.graph
-            .text(key)
-            .ok_or_else(|| self.expected("a text as key", key))
+        let fields = self.fields(id, table, "net_params")?;
+        self.checked(NetParams::from_fields(table.class, &fields), id)
     }
 
     fn transforms(&mut self, id: NodeId) -> Result<Vec<NNCheckpointTransform>> {
@@ -334,61 +118,122 @@ impl<'a> Decoder<'a> {
         items
             .iter()
             .enumerate()
-            .map(|(index, &item)| {
-                let (class, fields) = (NNCheckpointTransform::CLASS, NNCheckpointTransform::FIELDS);
-                let place = format!("transforms[{index}]");
-                let slots = self.slots(item, classes::CHECKPOINT, class, fields, &place)?;
-                let state = slots.state(&mut self.plain)?;
-                self.checked(NNCheckpointTransform::from_fields(&state), item)
-            })
+            .map(|(index, &item)| self.instance(item, &format!("transforms[{index}]")))
             .collect()
     }
 
-    /// An `OrderedDict` or a plain dict of names and tensors.
-    fn state_dict(&self, id: NodeId) -> Result<StateDict> {
-        let graph = self.graph;
-        let (mapping, attributes) = match graph.node(id) {
-            Node::Dict(_) => (Mapping::Dict, None),
-            Node::Object(object) => match object.call {
-                Call::Reduce { callable, args }
-                    if graph.global(callable) == Some(("collections", "OrderedDict"))
-                        && graph.sequence(args).is_some_and(<[_]>::is_empty)
-                        && object.items.is_empty() =>
-                {
-                    (Mapping::OrderedDict, object.state)
+    /// The arguments of the constructor that would build an instance of a class.
+    fn fields(&mut self, id: NodeId, table: &'static ClassTable, place: &str) -> Result<State> {
+        let mut state = State::new();
+        match table.form {
+            PickleForm::Slots => {
+                let class = (table.module, table.class, table.fields);
+                for (field, value) in self.slots(id, class, place)?.fields() {
+                    state.insert(field, self.field(value, table, field, place)?);
                 }
-                _ => return Err(self.expected("a state dict", id)),
-            },
-            _ => return Err(self.expected("a state dict", id)),
-        };
-        let pairs = graph.dict_pairs(id).unwrap_or_default();
-        let mut state = StateDict::new();
-        for &(key, value) in pairs {
-            let name = self.name(key)?;
-            if state.get(name).is_some() {
-                return Err(self.at(
-                    Error::malformed("the state dict has this name twice").in_tensor(name),
-                    key,
-                ));
             }
-            let tensor: Option<Tensor> = self
-                .object
-                .tensor(value)
-                .map_err(|error| self.at(error.in_tensor(name), value))?;
-            state.insert_value(
-                name,
-                match tensor {
-                    Some(tensor) => StateValue::Tensor(tensor),
-                    None => StateValue::Object(self.kept(value)),
-                },
-            );
+            PickleForm::Attributes => {
+                for &(key, value) in self.attributes(id, table)? {
+                    let field = self.name(key)?;
+                    state.insert(field, self.field(value, table, field, place)?);
+                }
+            }
+            PickleForm::Call(_) => {
+                let values = self.arguments(id, table).unwrap_or_default();
+                if values.len() != table.fields.len() {
+                    let what = format!("{} arguments", table.fields.len());
+                    return Err(self.expected(&what, id));
+                }
+                for (&field, &value) in table.fields.iter().zip(values) {
+                    state.insert(field, self.field(value, table, field, place)?);
+                }
+            }
         }
-        let modules = attributes.map_or(Modules::None, |id| Modules::Attributes(self.kept(id)));
-        Ok(state.with_mapping(mapping).with_modules(modules))
+        Ok(state)
     }
 
-    fn kept(&self, id: NodeId) -> PickledObject {
-        PickledObject::new(Arc::clone(self.object), id)
+    /// The argument for a field: plain data, or the state of an object of one of the classes that
+    /// the field may hold.
+    fn field(
+        &mut self,
+        id: NodeId,
+        table: &'static ClassTable,
+        field: &str,
+        place: &str,
+    ) -> Result<Value> {
+        let classes = table.classes_of(field);
+        let class = match classes {
+            _ if self.graph.is_none(id) => None,
+            [class] => Some(class),
+            // The field may also be plain, as the enum member is that names a built-in net.
+            _ => classes
+                .iter()
+                .find(|class| self.arguments(id, class).is_some()),
+        };
+        let Some(class) = class else {
+            return self.plain.value(id);
+        };
+        let fields = self.fields(id, class, &format!("{place}.{field}"))?;
+        self.checked((class.to_state)(&fields), id).map(Value::Map)
+    }
+
+    /// The values of an instance of a slotted dataclass (module, name and fields); what it holds
+    /// beyond the fields known here is kept under its place.
+    fn slots(
+        &mut self,
+        id: NodeId,
+        (module, class, fields): (&str, &'static str, &'static [&'static str]),
+        place: &str,
+    ) -> Result<Slots<'a>> {
+        let graph = self.graph;
+        let values = (Slots::class_of(graph, id) == Some((module, class)))
+            .then(|| graph.sequence(Slots::state_of(graph, id)?))
+            .flatten()
+            .ok_or_else(|| {
+                let count = fields.len();
+                let what = format!("an instance of `{class}` with a list of {count} values");
+                self.expected(&what, id)
+            })?;
+        let slots = Slots {
+            graph,
+            class,
+            fields,
+            values,
+        };
+        let surplus = slots.surplus();
+        if !surplus.is_empty() {
+            let kept = surplus
+                .iter()
+                .map(|&id| PickledObject::new(Arc::clone(self.object), id));
+            self.surplus.insert(place.to_owned(), kept.collect());
+        }
+        Ok(slots)
+    }
+
+    /// The attributes of an object whose state is a dict of them.
+    fn attributes(&self, id: NodeId, table: &ClassTable) -> Result<&'a [(NodeId, NodeId)]> {
+        let graph = self.graph;
+        if Slots::class_of(graph, id) != Some((table.module, table.class)) {
+            return Err(self.expected(&format!("an instance of `{}`", table.class), id));
+        }
+        Slots::state_of(graph, id)
+            .and_then(|state| graph.dict_pairs(state))
+            .ok_or_else(|| self.expected("a dict of attributes", id))
+    }
+
+    /// The arguments of the call that makes an instance of a class, if the object is such a call.
+    fn arguments(&self, id: NodeId, table: &ClassTable) -> Option<&'a [NodeId]> {
+        let Call::Reduce { callable, args } = self.graph.object(id)?.call else {
+            return None;
+        };
+        let is_of_class = self.graph.global(callable) == Some((table.module, table.global()));
+        self.graph.sequence(args).filter(|_| is_of_class)
+    }
+
+    fn name(&self, key: NodeId) -> Result<&'a str> {
+        self.graph
+            .text(key)
+            .ok_or_else(|| self.expected("a text as key", key))
     }
 
     fn checked<T>(&self, result: Result<T, nnx_params::Error>, id: NodeId) -> Result<T> {

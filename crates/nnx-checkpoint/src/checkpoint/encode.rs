@@ -1,12 +1,12 @@
 //! The pickle form: from a checkpoint to the object graph that Python would hold.
+//!
+//! What an instance of a class holds, and how, is its [`PickledInstance`].
 
-mod data_points;
-mod params;
 mod state_dict;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-use nnx_params::{Activations, NNCheckpointTransform, Number};
+use nnx_params::{Number, PickleForm, PickledInstance, PickledValue, PythonClass, State, Value};
 
 use super::{NNCheckpoint, classes, plain};
 use crate::error::{Error, Result};
@@ -27,29 +27,6 @@ pub(super) fn object(checkpoint: &NNCheckpoint) -> Result<TorchObject> {
 
 /// A pickle stores fields by position: keys that this version does not know have no place in it.
 fn refuse_unknown_keys(checkpoint: &NNCheckpoint) -> Result<()> {
-    let mut parts = vec![(
-        "idp".to_owned(),
-        checkpoint.idp.state(),
-        checkpoint.idp.full_state(),
-    )];
-    // Without a net there is no state, and nothing that could be unknown.
-    if checkpoint.model_params.net().is_some() {
-        parts.push((
-            "model_params".to_owned(),
-            checkpoint.model_params.state()?,
-            checkpoint.model_params.full_state()?,
-        ));
-    }
-    if let Some(params) = &checkpoint.net_params {
-        parts.push(("net_params".to_owned(), params.state(), params.full_state()));
-    }
-    for (index, transform) in checkpoint.transforms.iter().enumerate() {
-        parts.push((
-            format!("transforms[{index}]"),
-            transform.state(),
-            transform.full_state(),
-        ));
-    }
     // That its tensors are PyTorch's goes without saying in a pickle.
     let mut extra = checkpoint.extra_metadata.iter();
     if let Some((key, _)) =
@@ -60,9 +37,25 @@ fn refuse_unknown_keys(checkpoint: &NNCheckpoint) -> Result<()> {
              `extra_metadata`, or write the safetensors form instead"
         )));
     }
-    match parts.iter().find(|(_, known, full)| known != full) {
+    let (idp, model) = (&checkpoint.idp, &checkpoint.model_params);
+    // Without a net there is no state, and nothing that could be unknown.
+    let in_model = model.net().is_some() && model.state()? != model.full_state()?;
+    let net = checkpoint.net_params.as_ref();
+    let in_net = net.is_some_and(|net| net.state() != net.full_state());
+    let parts = [
+        ("idp".to_owned(), idp.state() != idp.full_state()),
+        ("model_params".to_owned(), in_model),
+        ("net_params".to_owned(), in_net),
+    ];
+    let transforms = checkpoint.transforms.iter().enumerate();
+    let transforms = transforms.map(|(index, transform)| {
+        let is_unknown = transform.state() != transform.full_state();
+        (format!("transforms[{index}]"), is_unknown)
+    });
+    let mut parts = parts.into_iter().chain(transforms);
+    match parts.find(|(_, is_unknown)| *is_unknown) {
         None => Ok(()),
-        Some((place, _, _)) => Err(Error::unsupported(format!(
+        Some((place, _)) => Err(Error::unsupported(format!(
             "`{place}` has keys of a newer version of NNx, for which the pickle form has no place; \
              write the safetensors form instead"
         ))),
@@ -80,15 +73,16 @@ impl Encoder<'_> {
     fn checkpoint(&mut self) -> Result<NodeId> {
         let checkpoint = self.checkpoint;
         let net_params = match &checkpoint.net_params {
-            Some(params) => self.net_params(params)?,
+            Some(params) => self.instance(&params.pickled(), "net_params")?,
             None => self.builder.none(),
         };
         let net_state = self.state_dict(&checkpoint.net_state)?;
-        let model_params = self.model_params(&checkpoint.model_params)?;
-        let idp = self.idp(&checkpoint.idp)?;
+        let model_params = self.instance(&checkpoint.model_params.pickled(), "model_params")?;
+        let idp = self.instance(&checkpoint.idp.pickled(), "idp")?;
         let mut transforms = Vec::new();
         for (index, transform) in checkpoint.transforms.iter().enumerate() {
-            transforms.push(self.transform(transform, index)?);
+            let place = format!("transforms[{index}]");
+            transforms.push(self.instance(&transform.pickled(), &place)?);
         }
         let transforms = self.builder.tuple(transforms);
         let id = match &checkpoint.training_state_id {
@@ -108,7 +102,7 @@ impl Encoder<'_> {
             id,
             present,
         ];
-        self.slotted(classes::CHECKPOINT, "NNCheckpoint", values, "checkpoint")
+        self.slotted(classes::MODULE, classes::CLASS, values, "checkpoint")
     }
 
     /// An instance of a slotted dataclass, with what a newer version had stored at that place.
@@ -127,23 +121,75 @@ impl Encoder<'_> {
         Ok(self.builder.instance(module, class, values))
     }
 
-    fn transform(&mut self, transform: &NNCheckpointTransform, index: usize) -> Result<NodeId> {
-        let values = vec![
-            self.builder.interned(transform.name()),
-            self.number(transform.version()),
-            plain::dict(&mut self.builder, transform.options()),
-        ];
-        let place = format!("transforms[{index}]");
-        self.slotted(
-            classes::CHECKPOINT,
-            NNCheckpointTransform::CLASS,
-            values,
-            &place,
-        )
+    fn instance(&mut self, instance: &PickledInstance, place: &str) -> Result<NodeId> {
+        let PickledInstance { table, values } = instance;
+        let mut nodes = Vec::with_capacity(values.len());
+        for (field, value) in table.fields.iter().zip(values) {
+            nodes.push(self.value(value, &format!("{place}.{field}"))?);
+        }
+        Ok(match table.form {
+            PickleForm::Slots => self.slotted(table.module, table.class, nodes, place)?,
+            PickleForm::Attributes => {
+                let keys = table
+                    .fields
+                    .iter()
+                    .map(|field| self.builder.interned(field));
+                let attributes = keys.collect::<Vec<_>>().into_iter().zip(nodes).collect();
+                let attributes = self.builder.dict(attributes);
+                self.builder.instance(table.module, table.class, attributes)
+            }
+            PickleForm::Call(function) => {
+                let callable = self.builder.global(table.module, function);
+                self.builder.reduce(callable, nodes)
+            }
+        })
     }
 
-    fn activation(&mut self, activation: Activations) -> NodeId {
-        self.member(Activations::MODULE, Activations::CLASS, activation.value())
+    fn value(&mut self, value: &PickledValue, place: &str) -> Result<NodeId> {
+        Ok(match value {
+            PickledValue::Plain(value) => plain::node(&mut self.builder, value),
+            PickledValue::Text(text) => self.builder.text(text),
+            PickledValue::Member {
+                module,
+                class,
+                value,
+            } => self.member(module, class, value),
+            PickledValue::ImmutableList(items) => {
+                let items = self.values(items, place)?;
+                let list = self.builder.list(items);
+                let (module, class) = classes::IMMUTABLE_LIST;
+                let callable = self.builder.global(module, class);
+                self.builder.reduce(callable, vec![list])
+            }
+            PickledValue::Tuple(items) => {
+                let items = self.values(items, place)?;
+                self.builder.tuple(items)
+            }
+            PickledValue::FrozenMetrics(metrics) => self.frozen_metrics(metrics),
+            PickledValue::Instance(instance) => self.instance(instance, place)?,
+        })
+    }
+
+    fn values(&mut self, values: &[PickledValue], place: &str) -> Result<Vec<NodeId>> {
+        values
+            .iter()
+            .map(|value| self.value(value, place))
+            .collect()
+    }
+
+    /// A `_FrozenMetrics`: its slots state holds the pairs twice, as a tuple and as a dict.
+    fn frozen_metrics(&mut self, metrics: &BTreeMap<String, Number>) -> NodeId {
+        let pairs = metrics.iter();
+        let items =
+            pairs.map(|(name, &number)| Value::Tuple(vec![name.clone().into(), number.into()]));
+        let slots = State::from_iter([
+            ("_items", Value::Tuple(items.collect())),
+            ("_values", Value::Map(metrics.clone().into_iter().collect())),
+        ]);
+        let state = Value::Tuple(vec![Value::None, slots.into()]);
+        let state = plain::node(&mut self.builder, &state);
+        let (module, class) = classes::FROZEN_METRICS;
+        self.builder.instance(module, class, state)
     }
 
     /// A member of an enum: the class called with the member's value.
@@ -156,32 +202,5 @@ impl Encoder<'_> {
         let member = self.builder.reduce(callable, vec![text]);
         self.members.insert((class, value), member);
         member
-    }
-
-    fn immutable_list(&mut self, items: Vec<NodeId>) -> NodeId {
-        let callable = self.builder.global(classes::NN_PARAMS, "_ImmutableList");
-        let list = self.builder.list(items);
-        self.builder.reduce(callable, vec![list])
-    }
-
-    fn counts(&mut self, counts: &[usize]) -> NodeId {
-        let counts = counts.iter().map(|&count| self.count(count)).collect();
-        self.immutable_list(counts)
-    }
-
-    fn count(&mut self, count: usize) -> NodeId {
-        self.builder
-            .big_int(i128::try_from(count).unwrap_or(i128::MAX))
-    }
-
-    fn number(&mut self, number: Number) -> NodeId {
-        plain::node(&mut self.builder, &number.into())
-    }
-
-    fn optional_number(&mut self, number: Option<Number>) -> NodeId {
-        match number {
-            Some(number) => self.number(number),
-            None => self.builder.none(),
-        }
     }
 }

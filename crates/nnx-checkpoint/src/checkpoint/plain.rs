@@ -113,9 +113,7 @@ impl<'a> Plain<'a> {
                     {
                         Ok(Value::Map(self.state(&object.pairs)?))
                     }
-                    (Some((classes::NN_PARAMS, "_ImmutableList")), &[list])
-                        if unfilled && unset =>
-                    {
+                    (Some(classes::IMMUTABLE_LIST), &[list]) if unfilled && unset => {
                         match self.value(list)? {
                             Value::List(items) => Ok(Value::List(items)),
                             _ => Err(self.unexpected(id)),
@@ -135,8 +133,7 @@ impl<'a> Plain<'a> {
             Call::New { class, args }
                 if unfilled
                     && self.graph.sequence(args).is_some_and(<[_]>::is_empty)
-                    && self.graph.global(class)
-                        == Some((classes::NN_EVALUATION_DATA_POINT, "_FrozenMetrics")) =>
+                    && self.graph.global(class) == Some(classes::FROZEN_METRICS) =>
             {
                 self.frozen_metrics(id, object.state)
             }

@@ -1,9 +1,7 @@
 //! The slot lists that NNx's frozen dataclasses pickle to.
 
 use indexmap::IndexMap;
-use nnx_params::State;
 
-use super::plain::Plain;
 use crate::error::{Error, Result};
 use crate::pickle::{Call, Graph, NodeId};
 use crate::torch::PickledObject;
@@ -12,10 +10,11 @@ use crate::torch::PickledObject;
 /// `BUILD` hands them to the class's `__setstate__`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slots<'a> {
-    graph: &'a Graph,
-    class: &'static str,
-    fields: &'static [&'static str],
-    values: &'a [NodeId],
+    pub(super) graph: &'a Graph,
+    pub(super) class: &'static str,
+    pub(super) fields: &'static [&'static str],
+    /// Fewer values than fields where an older version wrote them, more where a newer one did.
+    pub(super) values: &'a [NodeId],
 }
 
 impl<'a> Slots<'a> {
@@ -36,43 +35,6 @@ impl<'a> Slots<'a> {
         let bare = graph.sequence(args)?.is_empty();
         let unfilled = object.items.is_empty() && object.pairs.is_empty();
         object.state.filter(|_| bare && unfilled)
-    }
-
-    /// Reads an instance of the class `module.class`, whose fields in declaration order are
-    /// `fields`. The list may be shorter, as older versions wrote it, or longer, as a newer one may.
-    ///
-    /// # Errors
-    /// When the object is anything else.
-    pub(super) fn read(
-        graph: &'a Graph,
-        id: NodeId,
-        module: &str,
-        class: &'static str,
-        fields: &'static [&'static str],
-    ) -> Result<Self> {
-        let expected = || {
-            let error = Error::malformed(format!(
-                "expected an instance of `{class}` with a list of {} values, got {}",
-                fields.len(),
-                graph.describe(id)
-            ));
-            match graph.offset(id) {
-                Some(offset) => error.at(offset),
-                None => error,
-            }
-        };
-        if Self::class_of(graph, id) != Some((module, class)) {
-            return Err(expected());
-        }
-        let values = Self::state_of(graph, id)
-            .and_then(|state| graph.sequence(state))
-            .ok_or_else(expected)?;
-        Ok(Self {
-            graph,
-            class,
-            fields,
-            values,
-        })
     }
 
     /// The value of a field; none when the list ends before it.
@@ -100,16 +62,9 @@ impl<'a> Slots<'a> {
         self.get(field).filter(|&id| !self.graph.is_none(id))
     }
 
-    /// The fields by name, all of them plain data.
-    ///
-    /// # Errors
-    /// When a value is not plain data.
-    pub(super) fn state(&self, plain: &mut Plain<'_>) -> Result<State> {
-        let mut state = State::new();
-        for (&field, &value) in self.fields.iter().zip(self.values) {
-            state.insert(field, plain.value(value)?);
-        }
-        Ok(state)
+    /// The fields with their values, as far as the list goes.
+    pub(super) fn fields(&self) -> impl Iterator<Item = (&'static str, NodeId)> + use<'a> {
+        self.fields.iter().copied().zip(self.values.iter().copied())
     }
 
     /// Values behind the last field that this version knows.

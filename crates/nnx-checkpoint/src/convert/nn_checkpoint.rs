@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use super::item::{Items, Transform};
-use super::options::{ConvertOptions, TargetFormat};
+use super::options::ConvertOptions;
 use super::origin::Origins;
 use super::plan::{Expected, Plan, tensors, torch};
 use super::target::Target;
 use crate::checkpoint::{NNCheckpoint, STATE_FIELD};
 use crate::error::Result;
+use crate::target_format::TargetFormat;
 use crate::{CheckpointReader, Format};
 
 /// Plans the other form of an NNx checkpoint; none when the source is no such checkpoint, stays in

@@ -1,9 +1,8 @@
 //! What a conversion is to do.
 
-use std::path::Path;
-
 use crate::error::{Error, Result};
-use crate::{Dtype, Limits};
+use crate::setters::setters;
+use crate::{Dtype, Limits, TargetFormat};
 
 /// What a conversion is to do. The default takes everything over and changes nothing.
 ///
@@ -88,43 +87,6 @@ impl Default for ConvertOptions {
     }
 }
 
-/// What a conversion writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum TargetFormat {
-    /// A safetensors file.
-    SafeTensors,
-    /// What `torch.save` writes.
-    Torch,
-}
-
-impl TargetFormat {
-    /// The names that `--to` takes.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::SafeTensors => "safetensors",
-            Self::Torch => "torch",
-        }
-    }
-
-    /// The format of that [name](Self::name).
-    pub fn from_name(name: &str) -> Option<Self> {
-        [Self::SafeTensors, Self::Torch]
-            .into_iter()
-            .find(|format| format.name() == name)
-    }
-
-    /// What files of that extension hold by custom.
-    pub fn of_extension(path: &Path) -> Option<Self> {
-        let extension = path.extension()?.to_str()?.to_ascii_lowercase();
-        match extension.as_str() {
-            "safetensors" => Some(Self::SafeTensors),
-            "pt" | "pth" | "bin" | "ckpt" | "pkl" | "th" | "tar" => Some(Self::Torch),
-            _ => None,
-        }
-    }
-}
-
 /// What becomes of tensors that are one and the same under several names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -192,39 +154,24 @@ impl ConvertOptions {
     }
 }
 
-macro_rules! setters {
-    ($($(#[$meta:meta])* $field:ident($value:ident: $type:ty) = $set:expr;)*) => {
-        impl ConvertOptions {
-            $(
-                #[doc = concat!("Sets [`", stringify!($field), "`](Self#structfield.", stringify!($field), ").")]
-                #[must_use]
-                pub fn $field(mut self, $value: $type) -> Self {
-                    self.$field = $set;
-                    self
-                }
-            )*
-        }
-    };
-}
-
-setters! {
-    to(format: TargetFormat) = Some(format);
-    select(path: impl Into<String>) = Some(path.into());
-    strip_prefix(text: impl Into<String>) = Some(text.into());
-    dtype(dtype: Dtype) = Some(dtype);
-    max_shard_size(bytes: u64) = Some(bytes);
-    drop_non_tensors(drop: bool) = drop;
-    allow_dangerous_globals(allow: bool) = allow;
-    allow_empty(allow: bool) = allow;
-    tied(tied: Tied) = tied;
-    compact(compact: bool) = compact;
-    overwrite(overwrite: bool) = overwrite;
-    verify(verify: bool) = verify;
-    dry_run(dry_run: bool) = dry_run;
-    limits(limits: Limits) = limits;
-}
-
 impl ConvertOptions {
+    setters! {
+        to(format: TargetFormat) = Some(format);
+        select(path: impl Into<String>) = Some(path.into());
+        strip_prefix(text: impl Into<String>) = Some(text.into());
+        dtype(dtype: Dtype) = Some(dtype);
+        max_shard_size(bytes: u64) = Some(bytes);
+        drop_non_tensors(drop: bool) = drop;
+        allow_dangerous_globals(allow: bool) = allow;
+        allow_empty(allow: bool) = allow;
+        tied(tied: Tied) = tied;
+        compact(compact: bool) = compact;
+        overwrite(overwrite: bool) = overwrite;
+        verify(verify: bool) = verify;
+        dry_run(dry_run: bool) = dry_run;
+        limits(limits: Limits) = limits;
+    }
+
     /// Adds to [`rename`](Self#structfield.rename).
     #[must_use]
     pub fn rename(mut self, from: impl Into<String>, to: impl Into<String>) -> Self {

@@ -1,7 +1,7 @@
 //! What files a conversion writes, down to the origin of every byte.
 
 mod notes;
-pub(crate) mod shards;
+mod shards;
 pub(super) mod tensors;
 pub(super) mod torch;
 
@@ -14,7 +14,7 @@ use indexmap::{IndexMap, IndexSet};
 
 use super::item::{Items, Transform};
 use super::make::Make;
-use super::options::{ConvertOptions, TargetFormat, Tied};
+use super::options::{ConvertOptions, Tied};
 use super::origin::{Origin, Origins, Stored};
 use super::target::Target;
 #[cfg(feature = "nnx")]
@@ -22,7 +22,7 @@ use crate::NNCheckpoint;
 use crate::error::{Error, ErrorKind, Result};
 use crate::torch::{TorchObject, write_records};
 use crate::zip::ZipWriter;
-use crate::{CheckpointReader, Dtype, Format, OtherEntry};
+use crate::{CheckpointReader, Dtype, Format, OtherEntry, TargetFormat};
 
 /// Values that an error names.
 const SHOWN_VALUES: usize = 8;

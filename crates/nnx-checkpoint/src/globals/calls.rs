@@ -11,7 +11,7 @@
 
 use std::collections::HashSet;
 
-use super::{Standing, dangerous, filling};
+use super::{SafetyLevel, dangerous, mutation};
 use crate::pickle::{Call, Change, Graph, Node, NodeId, Object};
 
 /// A function whose calls are judged by their arguments.
@@ -165,8 +165,8 @@ fn judge_getattr(graph: &Graph, args: &[NodeId]) -> Use {
             let path = format!("{name}.{attribute}");
             let is_zone = (&**module, &**name) == ZONE && attribute == ZONE_BY_NAME;
             let is_member = !attribute.starts_with('_')
-                && Standing::of(module, name) == Standing::Known
-                && filling::is_class(module, name);
+                && SafetyLevel::of_global(module, name) == SafetyLevel::Innocuous
+                && mutation::is_class(module, name);
             if is_internal || dangerous::is_dangerous(module, &path) {
                 Use::Hostile
             } else if args.len() == 2 && (is_zone || is_member) {
@@ -199,7 +199,9 @@ fn is_identifier(text: &str) -> bool {
 fn is_sound_partial(graph: &Graph, args: &[NodeId], state: Option<NodeId>) -> bool {
     let is_known = |id: NodeId| {
         let global = graph.global(id);
-        global.is_some_and(|(module, name)| Standing::of(module, name) == Standing::Known)
+        global.is_some_and(|(module, name)| {
+            SafetyLevel::of_global(module, name) == SafetyLevel::Innocuous
+        })
     };
     let Some((&function, bound)) = args.split_first() else {
         return false;
@@ -235,7 +237,9 @@ fn is_plain(graph: &Graph, id: NodeId) -> bool {
         .reachable(id)
         .into_iter()
         .all(|id| match graph.node(id) {
-            Node::Global { module, name } => Standing::of(module, name) == Standing::Known,
+            Node::Global { module, name } => {
+                SafetyLevel::of_global(module, name) == SafetyLevel::Innocuous
+            }
             Node::Object(_) | Node::Persistent(_) | Node::Extension(_) => false,
             _ => true,
         })

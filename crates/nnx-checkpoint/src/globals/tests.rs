@@ -1,9 +1,13 @@
-use super::Standing::{self, Dangerous, Known, Unknown};
+use super::SafetyLevel::{self, Dangerous, Innocuous, Suspicious};
 
 #[track_caller]
-fn check(expected: Standing, paths: &[(&str, &str)]) {
+fn check(expected: SafetyLevel, paths: &[(&str, &str)]) {
     for (module, name) in paths {
-        assert_eq!(Standing::of(module, name), expected, "{module}.{name}");
+        assert_eq!(
+            SafetyLevel::of_global(module, name),
+            expected,
+            "{module}.{name}"
+        );
     }
 }
 
@@ -75,7 +79,7 @@ fn dots_are_followed_as_python_follows_them() {
         ],
     );
     check(
-        Unknown,
+        Suspicious,
         &[
             ("mine", "Outer.Inner"),
             ("collections", "OrderedDict.fromkeys"),
@@ -86,7 +90,7 @@ fn dots_are_followed_as_python_follows_them() {
 #[test]
 fn plain_data_is_known() {
     check(
-        Known,
+        Innocuous,
         &[
             ("collections", "OrderedDict"),
             ("torch", "FloatStorage"),
@@ -116,14 +120,14 @@ fn plain_data_is_known() {
 #[test]
 fn anything_else_is_unknown() {
     check(
-        Unknown,
+        Suspicious,
         &[
             ("mine", "Net"),
             ("torch", "FakeStorage"),
             ("ossuary", "Bone"),
             ("torch.nn.modules.linear", "_private"),
             ("numpy", "array"),
-            // Known in a TorchScript archive alone.
+            // Innocuous in a TorchScript archive alone.
             ("__torch__.torch.nn.modules.linear", "Linear"),
         ],
     );
@@ -133,7 +137,7 @@ fn anything_else_is_unknown() {
 #[test]
 fn what_a_known_module_imports_is_not_known() {
     check(
-        Unknown,
+        Suspicious,
         &[
             ("torch.optim.lr_scheduler", "partial"),
             ("torch.nn.modules.adaptive", "namedtuple"),
@@ -163,7 +167,7 @@ fn what_a_known_module_imports_is_not_known() {
 #[test]
 fn a_class_is_known_by_its_name_alone() {
     check(
-        Unknown,
+        Suspicious,
         &[
             ("torch.nn.modules.evil", "Evil"),
             ("torch.nn.modules.linear", "Evil"),
@@ -187,7 +191,7 @@ fn a_class_is_known_by_its_name_alone() {
 #[test]
 fn classes_of_earlier_releases_are_known() {
     check(
-        Known,
+        Innocuous,
         &[
             ("torch.nn.backends.thnn", "_get_thnn_function_backend"),
             ("torch.nn.modules.linear", "_LinearWithBias"),
@@ -219,14 +223,14 @@ fn the_lists_are_sorted_and_have_nothing_dangerous() {
             let names: Vec<&str> = names.split(' ').collect();
             assert!(names.is_sorted_by(|a, b| a < b), "{module}: {names:?}");
             for name in names {
-                check(Known, &[(module, name)]);
+                check(Innocuous, &[(module, name)]);
             }
         }
     }
     for (module, names) in super::known::NAMES {
         assert!(names.is_sorted_by(|a, b| a < b), "{module}: {names:?}");
         for name in *names {
-            check(Known, &[(module, name)]);
+            check(Innocuous, &[(module, name)]);
         }
     }
     let modules = super::known::NAMES.iter().map(|entry| entry.0);
@@ -252,7 +256,7 @@ fn what_leads_to_a_dangerous_module_is_dangerous() {
 fn what_other_scanners_flag_is_not_known() {
     for line in include_str!("tests/scanners.txt").lines() {
         let (module, name) = line.split_once(' ').expect("a module and a name");
-        assert_ne!(Standing::of(module, name), Known, "{line}");
+        assert_ne!(SafetyLevel::of_global(module, name), Innocuous, "{line}");
         if name == "*" {
             continue;
         }
@@ -301,7 +305,7 @@ fn nothing_known_lies_in_a_module_that_other_scanners_flag() {
 /// It unpickles whatever its argument holds, however that is spelled.
 #[test]
 fn a_nested_pickle_is_not_known() {
-    check(Unknown, &[("torch.storage", "_load_from_bytes")]);
+    check(Suspicious, &[("torch.storage", "_load_from_bytes")]);
 }
 
 /// A name is a path, and each split of it is tried.

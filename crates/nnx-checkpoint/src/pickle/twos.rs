@@ -1,7 +1,7 @@
 //! Integers of any size in two's complement, little-endian, as `LONG1` and `LONG4` hold them.
 
 /// The same integer without the bytes that only repeat the sign.
-pub(super) fn shortest(bytes: &[u8]) -> &[u8] {
+pub(crate) fn shortest(bytes: &[u8]) -> &[u8] {
     let mut bytes = bytes;
     while let [shorter @ .., last] = bytes {
         let sign = match shorter.last() {

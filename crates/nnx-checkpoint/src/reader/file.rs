@@ -8,15 +8,13 @@ use indexmap::IndexMap;
 
 use super::arrays::ArrayContents;
 use super::entry::{OtherEntry, Place, TensorEntry};
-use super::options::OpenOptions;
 use super::part::Part;
-use super::{alias, index, mistaken, names, view};
-use crate::error::{Error, ErrorKind, Result};
-use crate::globals::{self, GlobalUse};
-use crate::pickle::Node;
+use super::{alias, names, view};
+use crate::Format;
+use crate::error::Result;
+use crate::globals::GlobalRef;
+use crate::open::{OpenOptions, Opened, OpenedTorch, open};
 use crate::safetensors::SafeTensors;
-use crate::sniff::{Format, SNIFF_BYTES, sniff};
-use crate::torch::{Opening, TorchObject};
 
 /// What one file holds.
 #[derive(Debug)]
@@ -25,7 +23,7 @@ pub(super) struct File {
     pub(super) tensors: Vec<TensorEntry>,
     pub(super) by_name: HashMap<Arc<str>, Option<usize>>,
     pub(super) others: Vec<OtherEntry>,
-    pub(super) globals: Vec<GlobalUse>,
+    pub(super) globals: Vec<GlobalRef>,
     pub(super) metadata: IndexMap<String, String>,
     pub(super) notes: Vec<String>,
     /// How many storages there are.
@@ -35,68 +33,43 @@ pub(super) struct File {
 
 /// Reads a file, by what its bytes say that it is.
 pub(super) fn read(bytes: &Bytes, options: &OpenOptions) -> Result<File> {
-    let mut file = read_contents(bytes, options)?;
-    file.notes.extend(globals::note(&file.globals));
-    Ok(file)
-}
-
-fn read_contents(bytes: &Bytes, options: &OpenOptions) -> Result<File> {
-    let prefix = bytes.get(..SNIFF_BYTES).unwrap_or(bytes);
-    match sniff(prefix) {
-        _ if bytes.is_empty() => Err(Error::new(ErrorKind::Empty)),
-        Some(format @ (Format::TorchZip | Format::TorchLegacy | Format::Pickle | Format::Tar)) => {
-            torch(bytes, format, options)
-        }
-        Some(Format::SafeTensors) => safetensors(bytes, options),
-        Some(other) => Err(mistaken::error(other, prefix)),
-        None => unknown(bytes, options),
+    match open(bytes, options)? {
+        Opened::Torch(opened) => of_torch(*opened, options),
+        Opened::SafeTensors(file) => Ok(of_safetensors(file, options)),
     }
 }
 
-fn torch(bytes: &Bytes, format: Format, options: &OpenOptions) -> Result<File> {
-    let mut opening = Opening::new(format, &options.limits, !options.allow_dangerous_globals);
-    let object = TorchObject::read_as(bytes, &mut opening)?;
-    let object = Arc::new(if options.planned {
-        object.with_planned_storages()
-    } else {
-        object.with_verify(options.verify)
-    });
-    globals::settle(&mut opening.globals, object.graph());
+fn of_torch(opened: OpenedTorch, options: &OpenOptions) -> Result<File> {
+    let object = Arc::new(opened.object);
     // In a file with storages the tensors are PyTorch's own, and arrays are values beside them.
-    let has_arrays = opening.format == Format::Pickle || object.storage_count() == 0;
+    let has_arrays = opened.format == Format::Pickle || object.storage_count() == 0;
     let contents = ArrayContents::default();
     let part = Arc::new(Part::Torch(Arc::clone(&object), contents));
     let listing = names::list(
         &object,
         &part,
-        opening.constants,
+        opened.constants,
         has_arrays,
         &options.limits,
     )?;
+    let mut notes = opened.notes;
     match view::latin1_keys(object.graph()) {
         0 => {}
-        count => opening.notes.push(format!(
+        count => notes.push(format!(
             "{count} keys are byte strings of Python 2, which are decoded as Latin-1"
         )),
     }
     Ok(File {
-        format: opening.format,
+        format: opened.format,
         tensors: listing.tensors,
         by_name: listing.by_name,
         others: listing.others,
-        globals: opening.globals,
+        globals: opened.globals,
         metadata: IndexMap::new(),
-        notes: opening.notes,
+        notes,
         storages: object.storage_count().saturating_add(listing.arrays),
         part,
     })
-}
-
-fn safetensors(bytes: &Bytes, options: &OpenOptions) -> Result<File> {
-    Ok(of_safetensors(
-        SafeTensors::parse(bytes, &options.limits)?,
-        options,
-    ))
 }
 
 fn of_safetensors(file: SafeTensors, options: &OpenOptions) -> File {
@@ -140,48 +113,4 @@ fn of_safetensors(file: SafeTensors, options: &OpenOptions) -> File {
         notes,
         part,
     }
-}
-
-/// A file without a mark of its own: a safetensors file whose header begins oddly, a pickle of
-/// protocol 0 or 1, or anything at all.
-fn unknown(bytes: &Bytes, options: &OpenOptions) -> Result<File> {
-    let header = match SafeTensors::parse(bytes, &options.limits) {
-        Ok(file) => return Ok(of_safetensors(file, options)),
-        Err(error) => error,
-    };
-    match torch(bytes, Format::Pickle, options) {
-        Ok(file) if is_whole_pickle(&file) => return Ok(file),
-        // It need not end well to have done its harm.
-        Err(error) if matches!(error.kind(), ErrorKind::UnsafeGlobal { .. }) => {
-            return Err(error);
-        }
-        _ => {}
-    }
-    if index::is_one(bytes) {
-        return Err(mistaken::index());
-    }
-    if let Some(error) = mistaken::otherwise(bytes) {
-        return Err(error);
-    }
-    let length = bytes
-        .first_chunk()
-        .map(|length| u64::from_le_bytes(*length));
-    Err(match length {
-        Some(length) if length <= options.limits.max_header_bytes => header,
-        _ => mistaken::unknown(),
-    })
-}
-
-/// Whether the pickle fills the file and is of something that holds others: a few letters of any
-/// text may be a pickle of a number.
-fn is_whole_pickle(file: &File) -> bool {
-    let Some(object) = file.part.object() else {
-        return false;
-    };
-    let graph = object.graph();
-    file.notes.is_empty()
-        && matches!(
-            graph.node(graph.root()),
-            Node::Tuple(_) | Node::List(_) | Node::Dict(_) | Node::Object(_)
-        )
 }

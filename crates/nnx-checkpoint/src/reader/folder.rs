@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 
 pub(super) use self::distributed::part as part_of_distributed;
 use self::listing::Listing;
-use super::{index, mistaken, shards};
+use super::{index, shards};
 use crate::error::{Error, ErrorKind, Result};
+use crate::open::not_a_checkpoint;
 use crate::{Limits, Source, WeightsName, WeightsPart};
 
 /// The names by which weights are found in a folder, as the libraries of the Hugging Face family
@@ -121,7 +122,7 @@ fn variant(folder: &Path, listing: &Listing) -> Option<Result<Weights>> {
         }),
         variants => {
             let files: Vec<&str> = variants.iter().map(|(_, file)| *file).collect();
-            Err(mistaken::folder_of(
+            Err(not_a_checkpoint::folder_of(
                 "a folder with several variants of one model",
                 &format!("open one of {}", listed(&files)),
             ))
@@ -156,14 +157,14 @@ fn counted(folder: &Path, listing: &Listing) -> Option<Result<Weights>> {
 /// The error of a folder without weights, with the files and folders that may be meant.
 fn nothing(folder: &Path, listing: &Listing) -> Error {
     if listing.has("saved_model.pb") {
-        return mistaken::folder_of(
+        return not_a_checkpoint::folder_of(
             "a folder with a TensorFlow SavedModel",
             "load it with TensorFlow or Keras, and save its variables as a safetensors file",
         );
     }
     let files = listing.files(|name| is_meant(name).then_some(()));
     if !files.is_empty() {
-        return mistaken::folder_of(
+        return not_a_checkpoint::folder_of(
             "a folder without weights of a standard name",
             &format!("it holds {}; open the file itself", listed(&files)),
         );
@@ -176,7 +177,7 @@ fn nothing(folder: &Path, listing: &Listing) -> Error {
     };
     let folders: Vec<&str> = listing.folders().filter(has_weights).collect();
     if !folders.is_empty() {
-        return mistaken::folder_of(
+        return not_a_checkpoint::folder_of(
             "a folder without weights of a standard name",
             &format!(
                 "weights are in its folders {}; open one of them",
@@ -184,7 +185,7 @@ fn nothing(folder: &Path, listing: &Listing) -> Error {
             ),
         );
     }
-    mistaken::folder()
+    not_a_checkpoint::folder()
 }
 
 /// Whether a file has the name of a checkpoint.

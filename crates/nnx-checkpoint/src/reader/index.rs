@@ -6,23 +6,17 @@ use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
 use indexmap::IndexMap;
-use indexmap::map::Entry;
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
+use serde::de::{Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 
 use crate::Limits;
 use crate::error::{Error, ErrorKind, Result};
+use crate::unique_keys::{DuplicateRefusingMap, twice};
 
 /// The key that makes a JSON file an index.
 const WEIGHT_MAP: &str = "weight_map";
 /// The key of what else the index tells.
 const METADATA: &str = "metadata";
-
-/// Whether the bytes are an index, well-formed or not: a JSON object with that key in it.
-pub(super) fn is_one(bytes: &[u8]) -> bool {
-    const KEY: &[u8] = b"\"weight_map\"";
-    bytes.trim_ascii_start().starts_with(b"{") && bytes.windows(KEY.len()).any(|part| part == KEY)
-}
 
 /// What an index says.
 #[derive(Debug, Default)]
@@ -90,7 +84,10 @@ impl<'de> Visitor<'de> for IndexVisitor {
         while let Some(key) = map.next_key::<String>()? {
             match key.as_str() {
                 WEIGHT_MAP => {
-                    if weights.replace(map.next_value_seed(WeightMap)?).is_some() {
+                    let weight_map = DuplicateRefusingMap {
+                        expecting: "an object of file names",
+                    };
+                    if weights.replace(map.next_value_seed(weight_map)?).is_some() {
                         return Err(twice(WEIGHT_MAP));
                     }
                 }
@@ -131,40 +128,6 @@ impl Metadata {
         });
         texts.collect()
     }
-}
-
-struct WeightMap;
-
-impl<'de> DeserializeSeed<'de> for WeightMap {
-    type Value = IndexMap<String, String>;
-
-    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<Self::Value, D::Error> {
-        json.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for WeightMap {
-    type Value = IndexMap<String, String>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object of file names")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut weights = IndexMap::new();
-        while let Some(key) = map.next_key::<String>()? {
-            match weights.entry(key) {
-                Entry::Occupied(taken) => return Err(twice(taken.key())),
-                Entry::Vacant(vacant) => vacant.insert(map.next_value::<String>()?),
-            };
-        }
-        Ok(weights)
-    }
-}
-
-#[cold]
-fn twice<E: serde::de::Error>(key: &str) -> E {
-    E::custom(format_args!("the key `{key}` stands there twice"))
 }
 
 #[cfg(test)]

@@ -8,10 +8,10 @@ use indexmap::IndexMap;
 
 use super::entry::TensorEntry;
 use super::file::{self, File};
-use super::options::OpenOptions;
 use super::{CheckpointReader, alias, index};
 use crate::Limits;
 use crate::error::{Error, ErrorKind, Result};
+use crate::open::OpenOptions;
 use crate::sniff::Format;
 
 /// How many names a note shows.

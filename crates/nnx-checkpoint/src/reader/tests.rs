@@ -1,7 +1,7 @@
 use super::*;
 use crate::pickle::NodeId;
 use crate::torch::TorchBuilder;
-use crate::{Dtype, Limits, Standing};
+use crate::{Dtype, Limits, SafetyLevel};
 
 mod quantized;
 mod sharing;
@@ -360,26 +360,20 @@ fn a_dangerous_global_is_refused_or_listed() {
     let found: Vec<_> = reader
         .globals()
         .iter()
-        .map(|global| {
-            (
-                global.module.as_str(),
-                global.name.as_str(),
-                global.standing,
-            )
-        })
+        .map(|global| (global.module.as_str(), global.name.as_str(), global.level))
         .collect();
     for expected in [
-        ("os", "system", Standing::Dangerous),
-        ("mine", "Thing", Standing::Unknown),
-        ("torch._utils", "_rebuild_tensor_v2", Standing::Known),
-        ("collections", "OrderedDict", Standing::Known),
+        ("os", "system", SafetyLevel::Dangerous),
+        ("mine", "Thing", SafetyLevel::Suspicious),
+        ("torch._utils", "_rebuild_tensor_v2", SafetyLevel::Innocuous),
+        ("collections", "OrderedDict", SafetyLevel::Innocuous),
     ] {
         assert!(found.contains(&expected), "{expected:?} in {found:?}");
     }
     let dangerous = reader
         .globals()
         .iter()
-        .find(|global| global.standing == Standing::Dangerous);
+        .find(|global| global.level == SafetyLevel::Dangerous);
     assert_eq!(dangerous.and_then(|global| global.offset), offset);
     assert_eq!(
         reader.others().first().map(OtherEntry::description),

@@ -7,7 +7,8 @@ use indexmap::map::Entry;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, Visitor};
 
 use super::METADATA;
-use crate::error::{Error, Result, shown};
+use crate::error::{Error, Result};
+use crate::unique_keys::{DuplicateRefusingMap, twice};
 
 /// What the header says, unchecked but for its JSON.
 #[derive(Debug, Default)]
@@ -100,8 +101,10 @@ impl<'de> Visitor<'de> for HeaderSeed<'_> {
                 if std::mem::replace(&mut has_metadata, true) {
                     Err(twice(METADATA))
                 } else {
-                    map.next_value_seed(MetadataSeed)
-                        .map(|metadata| self.header.metadata = metadata)
+                    map.next_value_seed(DuplicateRefusingMap {
+                        expecting: "an object of strings",
+                    })
+                    .map(|metadata| self.header.metadata = metadata)
                 }
             } else {
                 match self.header.tensors.entry(key) {
@@ -128,36 +131,6 @@ impl<'de> Visitor<'de> for HeaderSeed<'_> {
             }
         }
         Ok(())
-    }
-}
-
-/// Reads the string map.
-struct MetadataSeed;
-
-impl<'de> DeserializeSeed<'de> for MetadataSeed {
-    type Value = IndexMap<String, String>;
-
-    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<Self::Value, D::Error> {
-        json.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for MetadataSeed {
-    type Value = IndexMap<String, String>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object of strings")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut metadata = IndexMap::new();
-        while let Some(key) = map.next_key::<String>()? {
-            match metadata.entry(key) {
-                Entry::Occupied(taken) => return Err(twice(taken.key())),
-                Entry::Vacant(vacant) => vacant.insert(map.next_value::<String>()?),
-            };
-        }
-        Ok(metadata)
     }
 }
 
@@ -204,9 +177,4 @@ impl<'de> Visitor<'de> for InfoSeed {
             offsets: offsets.ok_or_else(|| A::Error::missing_field("data_offsets"))?,
         })
     }
-}
-
-#[cold]
-fn twice<E: serde::de::Error>(key: &str) -> E {
-    E::custom(format_args!("the key `{}` stands there twice", shown(key)))
 }

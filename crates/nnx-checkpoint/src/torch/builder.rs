@@ -8,7 +8,7 @@ use indexmap::IndexMap;
 use super::object::{PickledObject, TorchObject};
 use super::slot::{Reference, Slot, Slots};
 use crate::error::{Error, Result};
-use crate::pickle::{Call, Graph, Node, NodeId, NodeMap, Object, Text};
+use crate::pickle::{Call, Graph, Node, NodeId, NodeMap, Object, Text, twos};
 use crate::{Dtype, Storage, Tensor, TensorClass};
 
 /// The protocol that `torch.save` uses unless told otherwise.
@@ -83,17 +83,7 @@ impl TorchBuilder {
             Ok(value) => self.int(value),
             Err(_) => {
                 let bytes = value.to_le_bytes();
-                let negative = value.is_negative();
-                // Drop the bytes that only repeat the sign.
-                let mut len = bytes.len();
-                while let Some([.., before, last]) = bytes.get(..len) {
-                    let sign = if negative { 0xff } else { 0 };
-                    if *last != sign || (*before >= 0x80) != negative {
-                        break;
-                    }
-                    len = len.saturating_sub(1);
-                }
-                let kept = bytes.get(..len).unwrap_or_default();
+                let kept = twos::shortest(&bytes);
                 self.graph.push(Node::BigInt(kept.into()))
             }
         }

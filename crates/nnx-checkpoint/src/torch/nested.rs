@@ -13,6 +13,7 @@ use bytes::Bytes;
 use super::legacy;
 use super::opening::Opening;
 use crate::error::{Error, Result};
+use crate::globals::LOADS_BYTES;
 use crate::pickle::{Call, Graph, Node, NodeId, NodeMap, Text};
 
 /// What the keys of such storages begin with; no key that PyTorch writes holds a slash.
@@ -70,7 +71,7 @@ fn argument(graph: &Graph, id: NodeId) -> Option<NodeId> {
         return None;
     };
     match (graph.global(callable)?, graph.sequence(args)?) {
-        (("torch.storage", "_load_from_bytes"), &[argument]) => Some(argument),
+        (LOADS_BYTES, &[argument]) => Some(argument),
         _ => None,
     }
 }

@@ -2,20 +2,17 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::opening::Opening;
 use super::place::Place;
 use super::slot::{InPlace, Loading, Reference, Slot, Slots};
-use super::{bare, legacy, rebuild, tar, zip};
+use super::{rebuild, script};
 use crate::error::{Error, Result};
 use crate::pickle::{Graph, Node, NodeId, NodeMap};
-use crate::source::Source;
 use crate::zip::ZipArchive;
-use crate::{Dtype, Format, Limits, Storage};
+use crate::{Dtype, Storage};
 
 /// What one `torch.save` wrote: an object graph, and the storages that it refers to.
 ///
@@ -59,40 +56,6 @@ pub struct StorageInfo {
 }
 
 impl TorchObject {
-    /// Opens a file, mapped into memory, under the default [`Limits`].
-    ///
-    /// # Errors
-    /// When the file cannot be read, is neither a zip container nor a legacy stream of PyTorch, or
-    /// contradicts its format.
-    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref();
-        let source = Source::open(path)?;
-        Self::from_bytes(source.bytes(), &Limits::default()).map_err(|error| error.in_path(path))
-    }
-
-    /// Reads the bytes of a file; what is not needed of them yet is shared, not copied.
-    ///
-    /// # Errors
-    /// As for [`open`](Self::open).
-    pub fn from_bytes(bytes: &Bytes, limits: &Limits) -> Result<Self> {
-        let format = if bytes.starts_with(b"PK") {
-            Format::TorchZip
-        } else {
-            Format::TorchLegacy
-        };
-        Self::read_as(bytes, &mut Opening::new(format, limits, false))
-    }
-
-    /// Reads the bytes of a file whose format is that of the opening.
-    pub(crate) fn read_as(bytes: &Bytes, opening: &mut Opening) -> Result<Self> {
-        match opening.format {
-            Format::TorchZip => zip::read(bytes, opening),
-            Format::Tar => tar::read(bytes, opening),
-            Format::Pickle => bare::read(bytes, opening),
-            _ => legacy::read(bytes, None, opening),
-        }
-    }
-
     /// An object whose parts a reader found.
     pub(super) fn read(
         graph: Graph,
@@ -225,8 +188,7 @@ impl TorchObject {
 
     /// Whether a TorchScript archive held it.
     pub(crate) fn is_script(&self) -> bool {
-        let mut entries = self.archive.iter().flat_map(|archive| archive.entries());
-        entries.any(|entry| entry.name().ends_with("/constants.pkl"))
+        self.archive.as_ref().is_some_and(script::is_script)
     }
 
     /// [`StorageInfo::index`] alone.

@@ -1,7 +1,7 @@
 //! What is learnt on the way while a file is opened.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::globals::{self, GlobalUse, NamedGlobal};
+use crate::globals::{self, GlobalRef, NamedGlobal};
 use crate::pickle::{self, Graph, Node, NodeId};
 use crate::{Format, Limits};
 
@@ -15,7 +15,7 @@ pub(crate) struct Opening {
     /// What the file turned out to be.
     pub(crate) format: Format,
     /// What its pickles name.
-    pub(crate) globals: Vec<GlobalUse>,
+    pub(crate) globals: Vec<GlobalRef>,
     /// What the user should know.
     pub(crate) notes: Vec<String>,
     /// The tensors beside the program of a TorchScript archive: a sequence of the object's graph.
@@ -110,7 +110,7 @@ impl Opening {
     }
 }
 
-fn placed(error: Error, global: &GlobalUse) -> Error {
+fn placed(error: Error, global: &GlobalRef) -> Error {
     at(error, global.entry.as_deref(), global.offset, 0)
 }
 

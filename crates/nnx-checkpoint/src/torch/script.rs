@@ -10,10 +10,17 @@ use std::collections::HashMap;
 use super::opening::Opening;
 use crate::error::Result;
 use crate::pickle::{Graph, Node, NodeId, Text};
+use crate::zip::ZipArchive;
 
 /// What keys of storages under `constants/` begin with in the graph, so that they differ from those
 /// under `data/`. No key that PyTorch writes holds a slash.
 pub(super) const CONSTANTS: &str = "constants/";
+
+/// Whether an archive has a program of TorchScript beside its pickle.
+pub(crate) fn is_script(archive: &ZipArchive) -> bool {
+    let mut entries = archive.entries().iter();
+    entries.any(|entry| entry.name().ends_with("/constants.pkl"))
+}
 
 /// Reads `constants.pkl` and adds what it holds to the graph of `data.pkl`.
 pub(super) fn add_constants(

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::{TorchBuilder, TorchObject};
 use crate::pickle::{self, Call, Graph, Node, NodeId, Object, Text};
 use crate::zip::ZipWriter;
-use crate::{Dtype, Error, ErrorKind, Limits, Tensor};
+use crate::{Dtype, Error, ErrorKind, Limits, OpenOptions, Tensor};
 
 /// The magic number of the legacy stream, and its protocol version, as `torch.save` pickles them.
 const LEGACY_START: &[u8] =
@@ -46,7 +46,7 @@ fn zip(program: &[u8]) -> Bytes {
 }
 
 fn read(file: &Bytes) -> crate::Result<TorchObject> {
-    TorchObject::from_bytes(file, &Limits::default())
+    TorchObject::from_bytes(file, &OpenOptions::default().allow_dangerous_globals(true))
 }
 
 /// The error of the tensor in the file of [`faulty`], and the offset that the graph has for it.
@@ -94,8 +94,12 @@ fn an_entry_too_large_for_a_pickle_is_not_inflated() {
     builder.finish(root).write_to(&mut file, "archive").unwrap();
     let file = Bytes::from(file);
     // `data.pkl` is `\x80\x02N.`.
-    assert!(TorchObject::from_bytes(&file, &Limits::default().max_pickle_bytes(6)).is_ok());
-    let error = TorchObject::from_bytes(&file, &Limits::default().max_pickle_bytes(3)).unwrap_err();
+    let within = |bytes| {
+        let options = OpenOptions::default().limits(Limits::default().max_pickle_bytes(bytes));
+        TorchObject::from_bytes(&file, &options)
+    };
+    assert!(within(6).is_ok());
+    let error = within(3).unwrap_err();
     assert!(
         matches!(
             error.kind(),

@@ -2,6 +2,8 @@
 
 mod foreign;
 
+pub(crate) use foreign::is_package;
+
 use std::collections::HashMap;
 
 use bytes::Bytes;

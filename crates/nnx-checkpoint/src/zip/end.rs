@@ -4,13 +4,13 @@ use super::fields::{CENTRAL, END, END_64, Fields, LOCATOR_64, SATURATED, SATURAT
 use crate::error::{Error, Result};
 
 /// Bytes of an end record without its comment.
-const END_BYTES: usize = 22;
+pub(super) const END_BYTES: usize = 22;
 /// Bytes of the longest comment.
-const COMMENT_BYTES: usize = 65_535;
+pub(super) const COMMENT_BYTES: usize = 65_535;
 /// Bytes of a 64-bit end record without extensions.
-const END_64_BYTES: u64 = 56;
+pub(super) const END_64_BYTES: u64 = 56;
 /// Bytes of the locator.
-const LOCATOR_BYTES: u64 = 20;
+pub(super) const LOCATOR_BYTES: u64 = 20;
 
 /// Where the central directory is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

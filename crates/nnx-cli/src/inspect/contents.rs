@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use indexmap::IndexMap;
-use nnx::checkpoint::{CheckpointReader, Dtype, Format, GlobalUse, OtherEntry, TensorEntry};
+use nnx::checkpoint::{CheckpointReader, Dtype, Format, GlobalRef, OtherEntry, TensorEntry};
 use serde::{Serialize, Serializer};
 
 use super::nn_checkpoint::NNCheckpointPart;
@@ -142,11 +142,11 @@ impl TensorLine {
 }
 
 impl Global {
-    fn of(global: &GlobalUse) -> Self {
+    fn of(global: &GlobalRef) -> Self {
         Self {
             module: global.module.clone(),
             name: global.name.clone(),
-            standing: global.standing.name(),
+            standing: global.level.name(),
             offset: global.offset,
             entry: global.entry.clone(),
         }

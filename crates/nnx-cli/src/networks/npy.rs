@@ -3,6 +3,8 @@
 //! A reader of our own: the header is a Python literal, which `nnx-params` reads already, and the
 //! elements become a tensor of `nnx-checkpoint`.
 
+pub(super) use nnx::checkpoint::npy::MAGIC;
+use nnx::checkpoint::npy::NpyFile;
 use nnx::checkpoint::{Dtype, Tensor as Stored};
 use nnx::net::candle_core::{Device, Tensor};
 use nnx::params::Value;
@@ -11,9 +13,6 @@ use nnx::params::python_text::literal_eval;
 use super::array::{self, computing};
 use super::failures::{malformed, unsupported};
 use crate::failure::Failure;
-
-/// What such a file begins with.
-pub(super) const MAGIC: &[u8] = b"\x93NUMPY";
 
 /// Kind and width in a header, and what they are here.
 const DTYPES: [(&str, Dtype); 16] = [
@@ -117,25 +116,11 @@ pub(super) fn write(tensor: &Tensor) -> Result<Vec<u8>, Failure> {
 
 impl<'a> Array<'a> {
     fn parse(bytes: &'a [u8]) -> Result<Self, Failure> {
-        let short = || malformed("the file ends within the header of its array");
-        let rest = bytes.strip_prefix(MAGIC).ok_or_else(short)?;
-        let ([major, _], rest) = rest.split_first_chunk().ok_or_else(short)?;
-        let (length, rest) = match major {
-            1 => {
-                let (length, rest) = rest.split_first_chunk().ok_or_else(short)?;
-                (u32::from(u16::from_le_bytes(*length)), rest)
-            }
-            2 | 3 => {
-                let (length, rest) = rest.split_first_chunk().ok_or_else(short)?;
-                (u32::from_le_bytes(*length), rest)
-            }
-            other => {
-                let what = format!("expected version 1, 2 or 3 of the npy format, found `{other}`");
-                return Err(unsupported(what));
-            }
-        };
-        let length = usize::try_from(length).map_err(|_| short())?;
-        let (header, data) = rest.split_at_checked(length).ok_or_else(short)?;
+        let file = NpyFile::parse(bytes)?;
+        let (header, data) = (
+            file.header,
+            bytes.get(file.data_offset..).unwrap_or_default(),
+        );
         // Versions 1 and 2 are Latin-1; what is not ASCII could only stand in names of fields.
         let header = String::from_utf8_lossy(header);
         let odd = || malformed(format!("`{}` is no header of an array", header.trim()));

@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
-use nnx::checkpoint::Standing;
+use nnx::checkpoint::SafetyLevel;
+use nnx::checkpoint::scan::Verdict;
 
-use super::verdict::{Counts, Finding, Judgement, Report, Verdict};
+use super::report::{Counts, FileLine, FindingLine, ReportLines};
 use crate::escape::escaped;
 use crate::size;
 use crate::terminal::{DIM, GREEN, Page, RED, YELLOW};
@@ -13,7 +14,7 @@ use crate::wrap::wrapped;
 /// Columns of the longest verdict, and of the gap behind it.
 const INDENT: usize = 11;
 
-pub(super) fn render(report: &Report, page: &Page) -> String {
+pub(super) fn render(report: &ReportLines, page: &Page) -> String {
     let mut out = String::new();
     for file in &report.files {
         render_file(&mut out, file, page);
@@ -25,12 +26,12 @@ pub(super) fn render(report: &Report, page: &Page) -> String {
     out
 }
 
-fn render_file(out: &mut String, file: &Judgement, page: &Page) {
-    let (word, style) = match file.verdict {
-        Verdict::Clean => ("clean", GREEN),
-        Verdict::Unknown => ("unknown", YELLOW),
-        Verdict::Dangerous => ("dangerous", RED),
-        Verdict::Unjudged => ("unjudged", YELLOW),
+fn render_file(out: &mut String, file: &FileLine, page: &Page) {
+    let word = file.verdict.name();
+    let style = match file.verdict {
+        Verdict::Clean => GREEN,
+        Verdict::Dangerous => RED,
+        _ => YELLOW,
     };
     let gap = " ".repeat(INDENT - word.len());
     let word = page.paint(style, word);
@@ -50,11 +51,11 @@ fn render_file(out: &mut String, file: &Judgement, page: &Page) {
 }
 
 /// A finding of the worse kind needs no word beside the verdict.
-fn in_words(finding: &Finding, verdict: Verdict) -> String {
-    let Finding {
+fn in_words(finding: &FindingLine, verdict: Verdict) -> String {
+    let FindingLine {
         module,
         name,
-        standing,
+        level,
         offset,
         entry,
     } = finding;
@@ -66,13 +67,13 @@ fn in_words(finding: &Finding, verdict: Verdict) -> String {
     if let Some(entry) = entry {
         let _ = write!(text, " of `{entry}`");
     }
-    if verdict == Verdict::Dangerous && *standing != Standing::Dangerous {
-        let _ = write!(text, " ({})", standing.name());
+    if verdict == Verdict::Dangerous && *level != SafetyLevel::Dangerous {
+        let _ = write!(text, " ({})", level.name());
     }
     text
 }
 
-fn summary(report: &Report) -> String {
+fn summary(report: &ReportLines) -> String {
     let Counts {
         clean,
         unknown,

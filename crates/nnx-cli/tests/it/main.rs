@@ -10,6 +10,7 @@
 
 mod cases;
 mod charts;
+mod docs;
 mod golden;
 #[cfg(all(feature = "hub", feature = "net"))]
 mod hub;

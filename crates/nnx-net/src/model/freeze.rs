@@ -1,10 +1,10 @@
 //! Excluding parameters from training.
 
 use candle_core::Var;
+use nnx_params::python_text::fnmatchcase;
 
 use super::NNModel;
 use crate::error::{Error, Result};
-use crate::glob;
 
 impl NNModel {
     /// Excludes the parameters whose names match one of the shell patterns from training, and returns
@@ -51,7 +51,7 @@ impl NNModel {
                 "`{call}` needs at least one pattern; `*` matches every parameter"
             )));
         }
-        let is_meant = |name: &&str| patterns.iter().any(|pattern| glob::matches(pattern, name));
+        let is_meant = |name: &&str| patterns.iter().any(|pattern| fnmatchcase(name, pattern));
         let names = self.net.parameters().distinct().map(|(name, _)| name);
         Ok(names.filter(is_meant).map(str::to_owned).collect())
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use nnx_checkpoint::torch::TorchObject;
-use nnx_checkpoint::{ErrorKind, Limits, NNCheckpoint, Source};
+use nnx_checkpoint::{ErrorKind, NNCheckpoint, OpenOptions, Source};
 use nnx_params::Value;
 
 use super::{CheckpointStore, compatibility_copy, state_file};
@@ -139,7 +139,9 @@ fn is_absence(error: &nnx_checkpoint::Error) -> bool {
 pub(super) fn open(path: &Path) -> Result<Arc<TorchObject>> {
     let located = |error: nnx_checkpoint::Error| Error::from(error).in_path(path);
     let source = Source::open(path).map_err(located)?;
-    let object = TorchObject::from_bytes(source.bytes(), &Limits::default()).map_err(located)?;
+    // A state may hold objects of any class; they are kept as they are, and nothing is executed.
+    let options = OpenOptions::default().allow_dangerous_globals(true);
+    let object = TorchObject::from_bytes(source.bytes(), &options).map_err(located)?;
     Ok(Arc::new(object))
 }
 

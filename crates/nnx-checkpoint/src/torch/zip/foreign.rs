@@ -7,7 +7,7 @@ use crate::zip::ZipArchive;
 pub(super) const MACOS: &str = "__MACOSX";
 
 /// Whether `torch.package` wrote the archive.
-pub(super) fn is_package(archive: &ZipArchive) -> bool {
+pub(crate) fn is_package(archive: &ZipArchive) -> bool {
     has(archive, |name| name.ends_with("/.data/extern_modules"))
 }
 

@@ -1,10 +1,10 @@
 //! Models from checkpoints.
 
-use nnx_checkpoint::{Dtype, Tensor as PlainTensor};
+use nnx_checkpoint::{Dtype, ShapeMismatch, Tensor as PlainTensor};
 use nnx_params::{Losses, NNCheckpointTransform, Nets, State, Value};
 
 use super::*;
-use crate::error::{ErrorKind, ShapeMismatch};
+use crate::error::ErrorKind;
 
 #[test]
 fn a_checkpoint_of_the_model_gives_the_model_back() {
@@ -53,11 +53,7 @@ fn everything_that_does_not_fit_is_reported_at_once() {
     assert_eq!(mismatch.unexpected, ["layers.2.weight", "head"]);
     assert_eq!(
         mismatch.shape_mismatches[0],
-        ShapeMismatch {
-            name: "layers.0.bias".into(),
-            expected: vec![8],
-            found: vec![3]
-        }
+        ShapeMismatch::new("layers.0.bias", &[8], &[3])
     );
 }
 

@@ -1,0 +1,59 @@
+//! The state dict.
+
+use std::sync::Arc;
+
+use super::Decoder;
+use crate::Tensor;
+use crate::error::{Error, Result};
+use crate::pickle::{Call, Node, NodeId};
+use crate::state_dict::{Mapping, Modules, StateDict, StateValue};
+use crate::torch::PickledObject;
+
+impl Decoder<'_> {
+    /// An `OrderedDict` or a plain dict of names and tensors.
+    pub(super) fn state_dict(&self, id: NodeId) -> Result<StateDict> {
+        let graph = self.graph;
+        let (mapping, attributes) = match graph.node(id) {
+            Node::Dict(_) => (Mapping::Dict, None),
+            Node::Object(object) => match object.call {
+                Call::Reduce { callable, args }
+                    if graph.global(callable) == Some(("collections", "OrderedDict"))
+                        && graph.sequence(args).is_some_and(<[_]>::is_empty)
+                        && object.items.is_empty() =>
+                {
+                    (Mapping::OrderedDict, object.state)
+                }
+                _ => return Err(self.expected("a state dict", id)),
+            },
+            _ => return Err(self.expected("a state dict", id)),
+        };
+        let pairs = graph.dict_pairs(id).unwrap_or_default();
+        let mut state = StateDict::new();
+        for &(key, value) in pairs {
+            let name = self.name(key)?;
+            if state.get(name).is_some() {
+                return Err(self.at(
+                    Error::malformed("the state dict has this name twice").in_tensor(name),
+                    key,
+                ));
+            }
+            let tensor: Option<Tensor> = self
+                .object
+                .tensor(value)
+                .map_err(|error| self.at(error.in_tensor(name), value))?;
+            state.insert_value(
+                name,
+                match tensor {
+                    Some(tensor) => StateValue::Tensor(tensor),
+                    None => StateValue::Object(self.kept(value)),
+                },
+            );
+        }
+        let modules = attributes.map_or(Modules::None, |id| Modules::Attributes(self.kept(id)));
+        Ok(state.with_mapping(mapping).with_modules(modules))
+    }
+
+    fn kept(&self, id: NodeId) -> PickledObject {
+        PickledObject::new(Arc::clone(self.object), id)
+    }
+}

@@ -1,0 +1,165 @@
+//! The one way from the bytes of a file to what it holds: format, container, pickle, what the
+//! pickle names, graph.
+//!
+//! [`CheckpointReader`](crate::CheckpointReader), [`TorchObject`] and `NNCheckpoint` all open files
+//! here.
+
+pub(crate) mod not_a_checkpoint;
+mod options;
+
+use std::path::Path;
+
+use bytes::Bytes;
+
+pub use self::options::OpenOptions;
+use crate::error::{Error, ErrorKind, Result};
+use crate::globals::{self, GlobalRef};
+use crate::pickle::{Node, NodeId};
+use crate::safetensors::SafeTensors;
+use crate::sniff::{Format, SNIFF_BYTES, sniff};
+use crate::torch::{Opening, TorchObject, read_container};
+
+/// What a file holds, before anything in it has a name.
+pub(crate) enum Opened {
+    Torch(Box<OpenedTorch>),
+    SafeTensors(SafeTensors),
+}
+
+/// A file of PyTorch.
+pub(crate) struct OpenedTorch {
+    pub(crate) object: TorchObject,
+    /// What the file turned out to be.
+    pub(crate) format: Format,
+    /// What its pickles name.
+    pub(crate) globals: Vec<GlobalRef>,
+    /// What the user should know.
+    pub(crate) notes: Vec<String>,
+    /// The tensors beside the program of a TorchScript archive: a sequence of the object's graph.
+    pub(crate) constants: Option<NodeId>,
+}
+
+/// Opens the bytes of a file, by what they say that it is.
+///
+/// # Errors
+/// When they are of no format that is read, contradict their format, or name what the options do
+/// not allow.
+pub(crate) fn open(bytes: &Bytes, options: &OpenOptions) -> Result<Opened> {
+    let mut opened = open_any(bytes, options)?;
+    if let Opened::Torch(opened) = &mut opened {
+        opened.notes.extend(globals::note(&opened.globals));
+    }
+    Ok(opened)
+}
+
+fn open_any(bytes: &Bytes, options: &OpenOptions) -> Result<Opened> {
+    let prefix = bytes.get(..SNIFF_BYTES).unwrap_or(bytes);
+    match sniff(prefix) {
+        _ if bytes.is_empty() => Err(Error::new(ErrorKind::Empty)),
+        Some(format @ (Format::TorchZip | Format::TorchLegacy | Format::Pickle | Format::Tar)) => {
+            torch(bytes, format, options)
+        }
+        Some(Format::SafeTensors) => {
+            SafeTensors::parse(bytes, &options.limits).map(Opened::SafeTensors)
+        }
+        Some(other) => Err(not_a_checkpoint::error(other, prefix)),
+        None => without_mark(bytes, options),
+    }
+}
+
+fn torch(bytes: &Bytes, format: Format, options: &OpenOptions) -> Result<Opened> {
+    let mut opening = Opening::new(format, &options.limits, !options.allow_dangerous_globals);
+    let object = read_container(bytes, &mut opening)?;
+    let object = if options.planned {
+        object.with_planned_storages()
+    } else {
+        object.with_verify(options.verify)
+    };
+    globals::settle(&mut opening.globals, object.graph());
+    Ok(Opened::Torch(Box::new(OpenedTorch {
+        object,
+        format: opening.format,
+        globals: opening.globals,
+        notes: opening.notes,
+        constants: opening.constants,
+    })))
+}
+
+/// A file without a mark of its own: a safetensors file whose header begins oddly, a pickle of
+/// protocol 0 or 1, or anything at all.
+fn without_mark(bytes: &Bytes, options: &OpenOptions) -> Result<Opened> {
+    let header = match SafeTensors::parse(bytes, &options.limits) {
+        Ok(file) => return Ok(Opened::SafeTensors(file)),
+        Err(error) => error,
+    };
+    match torch(bytes, Format::Pickle, options) {
+        Ok(opened) if is_whole_pickle(&opened) => return Ok(opened),
+        // It need not end well to have done its harm.
+        Err(error) if matches!(error.kind(), ErrorKind::UnsafeGlobal { .. }) => {
+            return Err(error);
+        }
+        _ => {}
+    }
+    if looks_like_an_index(bytes) {
+        return Err(not_a_checkpoint::index());
+    }
+    if let Some(error) = not_a_checkpoint::otherwise(bytes) {
+        return Err(error);
+    }
+    let length = bytes
+        .first_chunk()
+        .map(|length| u64::from_le_bytes(*length));
+    Err(match length {
+        Some(length) if length <= options.limits.max_header_bytes => header,
+        _ => not_a_checkpoint::unknown(),
+    })
+}
+
+/// Whether the bytes are the index of a sharded checkpoint, well-formed or not: a JSON object with
+/// the key `weight_map` in it.
+pub(crate) fn looks_like_an_index(bytes: &[u8]) -> bool {
+    const KEY: &[u8] = b"\"weight_map\"";
+    bytes.trim_ascii_start().starts_with(b"{") && bytes.windows(KEY.len()).any(|part| part == KEY)
+}
+
+/// Whether the pickle fills the file and is of something that holds others: a few letters of any
+/// text may be a pickle of a number.
+fn is_whole_pickle(opened: &Opened) -> bool {
+    let Opened::Torch(opened) = opened else {
+        return false;
+    };
+    let graph = opened.object.graph();
+    opened.notes.is_empty()
+        && matches!(
+            graph.node(graph.root()),
+            Node::Tuple(_) | Node::List(_) | Node::Dict(_) | Node::Object(_)
+        )
+}
+
+impl TorchObject {
+    /// Opens a file under the default [`OpenOptions`]: whatever `torch.save` or `pickle.dump` wrote,
+    /// in any container.
+    ///
+    /// # Errors
+    /// When the file cannot be read, is none of PyTorch, contradicts its format, or names what runs
+    /// code.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let (path, options) = (path.as_ref(), OpenOptions::default());
+        options
+            .source(path)
+            .and_then(|source| Self::from_bytes(source.bytes(), &options))
+            .map_err(|error| error.in_path(path))
+    }
+
+    /// Reads the bytes of a file; what is not needed of them yet is shared, not copied.
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open).
+    pub fn from_bytes(bytes: &Bytes, options: &OpenOptions) -> Result<Self> {
+        match open(bytes, options)? {
+            Opened::Torch(opened) => Ok(opened.object),
+            Opened::SafeTensors(_) => Err(Error::unsupported(
+                "expected a file of PyTorch, found a safetensors file",
+            )),
+        }
+    }
+}
