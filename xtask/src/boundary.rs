@@ -40,28 +40,10 @@ const LIGHT: [(&str, bool); 3] = [
 
 /// Circles that are known and not yet cut, by the modules of each; to be empty.
 const KNOWN_CIRCLES: &[(&str, &[&str])] = &[
-    (
-        "nnx-checkpoint",
-        &["checkpoint", "convert", "reader", "safetensors"],
-    ),
     ("nnx-checkpoint", &["convert/make", "convert/origin"]),
     ("nnx-checkpoint", &["convert/nn_checkpoint", "convert/plan"]),
-    (
-        "nnx-checkpoint",
-        &[
-            "torch/bare",
-            "torch/legacy",
-            "torch/nested",
-            "torch/object",
-            "torch/rebuild",
-            "torch/tar",
-            "torch/zip",
-        ],
-    ),
-    ("nnx-cli", &["arguments", "convert", "hub"]),
-    ("nnx-cli", &["runs/compare/monitors", "runs/compare/tables"]),
-    ("nnx-cli", &["runs/further", "runs/metrics"]),
-    ("nnx-cli", &["scan/contents", "scan/tar", "scan/zip"]),
+    ("nnx-checkpoint", &["torch/legacy", "torch/nested"]),
+    ("nnx-checkpoint", &["torch/object", "torch/rebuild"]),
 ];
 
 pub(crate) fn run(arguments: Arguments) -> Result<()> {

@@ -1,5 +1,6 @@
-//! A model of candle's own over the weights of a `.pt` file:
-//! `cargo run --example candle_model --features candle -- FILE`.
+//! A candle model of your own with the weights of a `.pt` file:
+//!
+//! `cargo run -p nnx-checkpoint --features candle --example candle_model -- tests/fixtures/cases/E03_enum_by_getattr/activation.ckpt`
 //!
 //! The file is a state dict of a `torch.nn.Linear` under the name `fc`, or of a module with one.
 

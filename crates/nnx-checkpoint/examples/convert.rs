@@ -1,4 +1,6 @@
-//! Converts a checkpoint and says how far it is: `cargo run --example convert -- SOURCE TARGET`.
+//! Converts a checkpoint and shows the progress:
+//!
+//! `cargo run -p nnx-checkpoint --example convert -- tests/fixtures/nnx-0.4.1/checkpoints/ff_relu.pt /tmp/ff_relu.safetensors`
 
 #![expect(clippy::print_stdout, reason = "an example prints")]
 

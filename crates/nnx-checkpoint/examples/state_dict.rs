@@ -1,4 +1,6 @@
-//! Prints every tensor of a checkpoint: `cargo run --example state_dict -- FILE`.
+//! Prints every tensor of a checkpoint:
+//!
+//! `cargo run -p nnx-checkpoint --example state_dict -- tests/fixtures/nnx-0.4.1/checkpoints/ff_relu.pt`
 
 #![expect(clippy::print_stdout, reason = "an example prints")]
 

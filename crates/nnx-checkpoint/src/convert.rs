@@ -15,15 +15,14 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-pub use self::options::{ConvertOptions, SharedTensors, TargetFormat};
+pub use self::options::{ConvertOptions, SharedTensors};
 use self::output::Meter;
-pub(crate) use self::plan::shards;
 use self::plan::{FilePlan, Plan};
 pub use self::report::{Conversion, Progress};
 use self::target::Target;
 use crate::error::{Error, Result};
 use crate::save::{NewFile, save_atomic};
-use crate::{CheckpointReader, Format, OpenOptions};
+use crate::{CheckpointReader, Format, OpenOptions, TargetFormat};
 
 /// Converts a checkpoint: a file of any format, or a folder, into a safetensors file or what
 /// `torch.save` writes.

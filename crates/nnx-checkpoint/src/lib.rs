@@ -70,11 +70,13 @@ pub mod safetensors;
 mod save;
 pub mod scan;
 mod setters;
+mod shards;
 mod sniff;
 mod source;
 mod state_dict;
 mod state_dict_mismatch;
 mod tar;
+mod target_format;
 mod tensor;
 pub mod torch;
 mod unique_keys;
@@ -88,9 +90,7 @@ mod readme {}
 pub use cast::{Caster, cast};
 #[cfg(feature = "nnx")]
 pub use checkpoint::{CheckpointFormat, NNCheckpoint};
-pub use convert::{
-    Conversion, ConvertOptions, Progress, SharedTensors, TargetFormat, convert, convert_with,
-};
+pub use convert::{Conversion, ConvertOptions, Progress, SharedTensors, convert, convert_with};
 pub use dtype::Dtype;
 pub use error::{Error, ErrorKind, Result};
 pub use globals::{GlobalRef, SafetyLevel};
@@ -107,6 +107,7 @@ pub use sniff::{Format, SNIFF_BYTES, compression, sniff};
 pub use source::{ByteRange, RangeRead, Source};
 pub use state_dict::{DictKind, StateDict, StateDictMetadata, StateValue};
 pub use state_dict_mismatch::{ShapeMismatch, StateDictMismatch};
+pub use target_format::TargetFormat;
 #[cfg(feature = "safetensors")]
 pub use tensor::SafeTensorsView;
 pub use tensor::{Chunk, Quantizer, Storage, Tensor, TensorClass, contiguous_strides};

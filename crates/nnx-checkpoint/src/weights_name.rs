@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::TargetFormat;
+use crate::target_format::TargetFormat;
 
 /// A standard name of a file of weights, taken apart: `model.fp16.safetensors` is the variant `fp16`
 /// of the weights of a model in a safetensors file.

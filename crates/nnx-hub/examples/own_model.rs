@@ -1,7 +1,7 @@
 //! Saves and loads a model of one's own with `ModelHubMixin`.
 //!
 //! ```sh
-//! cargo run -p nnx-hub --example own_model -- path/to/folder
+//! cargo run -p nnx-hub --example own_model -- /tmp/model
 //! ```
 //!
 //! Without a path the model is saved into a temporary folder. `push_to_hub("owner/name")` needs no

@@ -1,7 +1,7 @@
 //! Builds a model, saves it as a checkpoint, loads the checkpoint and predicts with it.
 //!
 //! ```sh
-//! cargo run -p nnx-net --example save_and_load -- model.pt
+//! cargo run -p nnx-net --example save_and_load -- /tmp/model.pt
 //! ```
 //!
 //! Without a path the checkpoint is written into a temporary folder. Python reads it with

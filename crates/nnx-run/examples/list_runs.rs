@@ -1,7 +1,7 @@
 //! Lists the runs of a folder, and verifies the last checkpoint of each.
 //!
 //! ```sh
-//! cargo run -p nnx-run --example list_runs -- path/to/folder
+//! cargo run -p nnx-run --example list_runs -- tests/fixtures/nnx-0.4.1/run
 //! ```
 //!
 //! The folder is the one that contains `runs`. Without a path the example lists the runs of the test

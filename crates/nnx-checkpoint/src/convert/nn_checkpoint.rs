@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use super::options::{ConvertOptions, TargetFormat};
+use super::options::ConvertOptions;
 use super::plan::{Expected, Plan, tensors, torch};
 use super::selection::{Selection, Transform};
 use super::target::Target;
 use crate::checkpoint::{NNCheckpoint, STATE_FIELD};
 use crate::error::Result;
+use crate::target_format::TargetFormat;
 use crate::{CheckpointReader, Format};
 
 /// Plans the other form of an NNx checkpoint; none when the source is no such checkpoint, stays in

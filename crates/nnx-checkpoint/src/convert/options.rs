@@ -1,10 +1,8 @@
 //! What a conversion is to do.
 
-use std::path::Path;
-
 use crate::error::{Error, Result};
 use crate::setters::setters;
-use crate::{Dtype, Limits};
+use crate::{Dtype, Limits, TargetFormat};
 
 /// What a conversion is to do. The default takes everything over and changes nothing.
 ///
@@ -85,43 +83,6 @@ impl Default for ConvertOptions {
             verify: true,
             dry_run: false,
             limits: Limits::default(),
-        }
-    }
-}
-
-/// What a conversion writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum TargetFormat {
-    /// A safetensors file.
-    SafeTensors,
-    /// What `torch.save` writes.
-    Torch,
-}
-
-impl TargetFormat {
-    /// The names that `--to` takes.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::SafeTensors => "safetensors",
-            Self::Torch => "torch",
-        }
-    }
-
-    /// The format of that [name](Self::name).
-    pub fn from_name(name: &str) -> Option<Self> {
-        [Self::SafeTensors, Self::Torch]
-            .into_iter()
-            .find(|format| format.name() == name)
-    }
-
-    /// What files of that extension hold by custom.
-    pub fn of_extension(path: &Path) -> Option<Self> {
-        let extension = path.extension()?.to_str()?.to_ascii_lowercase();
-        match extension.as_str() {
-            "safetensors" => Some(Self::SafeTensors),
-            "pt" | "pth" | "bin" | "ckpt" | "pkl" | "th" | "tar" => Some(Self::Torch),
-            _ => None,
         }
     }
 }

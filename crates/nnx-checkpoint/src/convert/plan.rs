@@ -1,7 +1,7 @@
 //! What files a conversion writes, down to the storage that every byte is of.
 
 mod notes;
-pub(crate) mod shards;
+mod shards;
 pub(super) mod tensors;
 pub(super) mod torch;
 
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use indexmap::{IndexMap, IndexSet};
 
-use super::options::{ConvertOptions, SharedTensors, TargetFormat};
+use super::options::{ConvertOptions, SharedTensors};
 use super::selection::{Selection, Transform};
 use super::target::Target;
 #[cfg(feature = "nnx")]
@@ -20,7 +20,7 @@ use crate::NNCheckpoint;
 use crate::error::{Error, ErrorKind, Result};
 use crate::torch::{TorchObject, write_records};
 use crate::zip::ZipWriter;
-use crate::{CheckpointReader, Dtype, Format, OtherEntry, Storage};
+use crate::{CheckpointReader, Dtype, Format, OtherEntry, Storage, TargetFormat};
 
 /// Values that an error names.
 const SHOWN_VALUES: usize = 8;

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::options::{ConvertOptions, TargetFormat};
-use crate::WeightsName;
+use super::options::ConvertOptions;
 use crate::error::{Error, ErrorKind, Result};
+use crate::{TargetFormat, WeightsName};
 
 /// What is written, and where.
 #[derive(Clone, Debug)]

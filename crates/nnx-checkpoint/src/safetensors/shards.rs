@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 
 use crate::Tensor;
-use crate::convert::shards::{Sized, split};
+use crate::shards::{Sized, split};
 
 /// Which of the tensors come into which file, by their places, so that no file has more bytes of
 /// tensors than `max_bytes`, in the order given.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use indexmap::IndexMap;
 
-use super::shards::{self, Sized};
+use super::shards;
 use super::{Container, Expected, FilePlan, Piece, Plan, say_format};
 use crate::Tensor;
 use crate::convert::options::{ConvertOptions, SharedTensors};
@@ -13,6 +13,7 @@ use crate::convert::target::Target;
 use crate::error::Result;
 use crate::reader::is_alias;
 use crate::safetensors::lay_out;
+use crate::shards::{Sized, split};
 
 /// Plans the files for these tensors.
 ///
@@ -38,7 +39,7 @@ pub(in crate::convert) fn plan(
         bytes: item.tensor.byte_len() as u64,
         storage: item.tensor.storage().identity(),
     });
-    let groups = shards::split(sizes, options.max_shard_size);
+    let groups = split(sizes, options.max_shard_size);
     let names = shards::names(target, groups.len());
     let mut files = Vec::new();
     for (group, name) in groups.iter().zip(&names) {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use super::notes;
-use super::shards::{self, Sized};
+use super::shards;
 use super::{Container, Expected, FilePlan, Held, Piece, Plan, SHOWN_VALUES, not_held};
 #[cfg(feature = "nnx")]
 use crate::NNCheckpoint;
@@ -17,6 +17,7 @@ use crate::convert::target::Target;
 use crate::error::{Error, ErrorKind, Result};
 use crate::globals;
 use crate::pickle::NodeId;
+use crate::shards::{Sized, split};
 use crate::torch::{NumberedPickle, PickledObject, TorchBuilder, TorchObject, archive_root};
 use crate::{CheckpointReader, Format, Limits};
 
@@ -147,7 +148,7 @@ pub(super) fn flat(
             storage: storage.identity(),
         }
     });
-    let groups = shards::split(sizes, options.max_shard_size);
+    let groups = split(sizes, options.max_shard_size);
     let names = shards::names(target, groups.len());
     let mut files = Vec::new();
     for (group, name) in groups.iter().zip(&names) {

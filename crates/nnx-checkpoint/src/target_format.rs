@@ -1,0 +1,40 @@
+//! The two formats that are written.
+
+use std::path::Path;
+
+/// What a conversion writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum TargetFormat {
+    /// A safetensors file.
+    SafeTensors,
+    /// What `torch.save` writes.
+    Torch,
+}
+
+impl TargetFormat {
+    /// The names that `--to` takes.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SafeTensors => "safetensors",
+            Self::Torch => "torch",
+        }
+    }
+
+    /// The format of that [name](Self::name).
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::SafeTensors, Self::Torch]
+            .into_iter()
+            .find(|format| format.name() == name)
+    }
+
+    /// What files of that extension hold by custom.
+    pub fn of_extension(path: &Path) -> Option<Self> {
+        let extension = path.extension()?.to_str()?.to_ascii_lowercase();
+        match extension.as_str() {
+            "safetensors" => Some(Self::SafeTensors),
+            "pt" | "pth" | "bin" | "ckpt" | "pkl" | "th" | "tar" => Some(Self::Torch),
+            _ => None,
+        }
+    }
+}
