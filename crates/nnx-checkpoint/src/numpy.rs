@@ -50,6 +50,7 @@ pub(crate) fn dtype(graph: &Graph, id: NodeId) -> Option<(&str, &str)> {
 }
 
 /// Dtype and bytes of a scalar: `scalar(dtype, bytes)` of NumPy's module `multiarray`.
+#[cfg(feature = "nnx")]
 pub(crate) fn scalar(graph: &Graph, id: NodeId) -> Option<(NodeId, NodeId)> {
     match call(graph, id)? {
         (("numpy._core.multiarray" | "numpy.core.multiarray", "scalar"), &[dtype, bytes])
