@@ -182,13 +182,14 @@ impl Task {
 mod tests {
     use super::*;
 
-    const SOURCES: [(&str, &str); 11] = [
+    const SOURCES: [(&str, &str); 12] = [
         ("bench", include_str!("bench.rs")),
         ("boundary", include_str!("boundary.rs")),
         ("charts", include_str!("charts.rs")),
         ("ci", include_str!("ci.rs")),
         ("convert", include_str!("convert.rs")),
         ("fuzz", include_str!("fuzz.rs")),
+        ("loaders", include_str!("loaders.rs")),
         ("python-env", include_str!("python_env.rs")),
         ("realworld", include_str!("realworld.rs")),
         ("roundtrip", include_str!("roundtrip.rs")),
