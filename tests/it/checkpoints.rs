@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use nnx_checkpoint::{CheckpointFormat, ErrorKind, Mapping, NNCheckpoint, StateDict, StateValue};
+use nnx_checkpoint::{CheckpointFormat, DictKind, ErrorKind, NNCheckpoint, StateDict, StateValue};
 use nnx_params::{State, Value, python_text};
 use nnx_tests::{BARE_STATE_DICT, Fixture, Form, LIBRARY_VERSIONS, fixtures_dir, sha256};
 
@@ -170,7 +170,7 @@ fn live_parameters_and_plain_dicts_stay_what_they_are() {
         tensor.class() == nnx_checkpoint::TensorClass::Parameter && tensor.requires_grad()
     }));
     let plain = open(&dir.join("state_views_plain_dict.pt"));
-    assert_eq!(plain.net_state.mapping(), Mapping::Dict);
+    assert_eq!(plain.net_state.mapping(), DictKind::Dict);
     let extra = open(&dir.join("state_extra_non_tensor.pt"));
     assert_eq!(
         extra.net_state.other_names().collect::<Vec<_>>(),

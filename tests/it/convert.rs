@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use nnx_checkpoint::{
-    CheckpointReader, ConvertOptions, Dtype, ErrorKind, NNCheckpoint, OpenOptions, Tied, convert,
+    CheckpointReader, ConvertOptions, Dtype, ErrorKind, NNCheckpoint, OpenOptions, SharedTensors,
+    convert,
 };
 use nnx_tests::{Fixture, Form, Json, fixtures_dir, sha256};
 
@@ -339,7 +340,7 @@ fn tied_names_become_aliases_and_come_back() {
         folder.path().join("aliased.safetensors"),
         folder.path().join("back.pt"),
     );
-    let options = ConvertOptions::default().tied(Tied::Aliased);
+    let options = ConvertOptions::default().tied(SharedTensors::Aliased);
     let done = convert(&source, &aliased, &options).unwrap();
     assert_eq!((done.tensors, done.notes.len()), (2, 1));
     let reader = CheckpointReader::open(&aliased).unwrap();

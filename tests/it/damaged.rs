@@ -11,7 +11,7 @@ fn every_feed_forward_fixture_truncated_at_every_length_is_an_error() {
         for (form, path) in fixture.files() {
             let bytes = Bytes::from(std::fs::read(&path).unwrap());
             for length in 0..bytes.len() {
-                let outcome = NNCheckpoint::from_bytes(&bytes.slice(..length));
+                let outcome = NNCheckpoint::from_bytes(bytes.slice(..length));
                 assert!(
                     outcome.is_err(),
                     "{} as {form:?} cut at {length}",
@@ -34,7 +34,7 @@ fn every_feed_forward_fixture_with_a_flipped_bit_returns() {
             for position in (0..bytes.len() * 8).step_by(13) {
                 let mut damaged = bytes.clone();
                 damaged[position / 8] ^= 1 << (position % 8);
-                if let Ok(checkpoint) = NNCheckpoint::from_bytes(&damaged.into()) {
+                if let Ok(checkpoint) = NNCheckpoint::from_bytes(Bytes::from(damaged)) {
                     for (_, tensor) in checkpoint.net_state.tensors() {
                         tensor.to_bytes().map(|bytes| bytes.len()).ok();
                     }

@@ -4,7 +4,9 @@
 use std::fs;
 use std::path::Path;
 
-use nnx_checkpoint::{CheckpointReader, ConvertOptions, Error, Format, OpenOptions, Tied, convert};
+use nnx_checkpoint::{
+    CheckpointReader, ConvertOptions, Error, Format, OpenOptions, SharedTensors, convert,
+};
 use nnx_tests::{Json, fixtures_dir};
 
 use crate::cases::judge::{judge, read};
@@ -235,7 +237,7 @@ fn a_folder_without_weights_tells_what_may_be_meant() {
 fn aliases_of_shards_are_not_passed_over() {
     let target = tempfile::tempdir().unwrap();
     let options = ConvertOptions::default()
-        .tied(Tied::Aliased)
+        .tied(SharedTensors::Aliased)
         .max_shard_size(10);
     let source = case("C01_tied_weights/tied.pt");
     convert(source, target.path(), &options).unwrap();

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use candle_core::Tensor;
-use nnx_checkpoint::{Dtype, Modules, NNCheckpoint};
+use nnx_checkpoint::{Dtype, NNCheckpoint, StateDictMetadata};
 use nnx_net::{ErrorKind, NNModel};
 use nnx_params::{Devices, Nets};
 use nnx_tests::{Fixture, Json};
@@ -132,7 +132,7 @@ fn every_model_gives_its_weights_back() {
             }
         }
         assert_eq!(again.transforms, checkpoint.transforms, "{at}");
-        let Modules::Versions(modules) = again.net_state.modules() else {
+        let StateDictMetadata::Versions(modules) = again.net_state.modules() else {
             panic!("{at}: {:?}", again.net_state.modules())
         };
         let expected = fixture.modules();

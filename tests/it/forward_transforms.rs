@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use nnx_checkpoint::{Modules, NNCheckpoint};
+use nnx_checkpoint::{NNCheckpoint, StateDictMetadata};
 use nnx_net::NNModel;
 use nnx_tests::{Json, fixtures_dir};
 
@@ -23,7 +23,7 @@ fn changed_nets_of_every_kind_give_what_the_real_library_gives() {
         let state = model.state_dict().unwrap();
         let keys: Vec<_> = state.tensors().map(|(key, _)| key).collect();
         assert_eq!(keys, case.get("keys").texts(), "{at}");
-        let Modules::Versions(modules) = state.modules() else {
+        let StateDictMetadata::Versions(modules) = state.modules() else {
             panic!("{at}: no module versions")
         };
         let modules: Vec<_> = modules.iter().map(|(path, _)| path).collect();

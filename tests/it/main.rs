@@ -28,6 +28,7 @@ mod judged_calls;
 #[cfg(target_os = "linux")]
 mod opening;
 mod params;
+mod ranges;
 mod reader;
 mod run;
 mod sniff;

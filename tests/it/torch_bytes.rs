@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use nnx_checkpoint::torch::{PickledObject, TorchObject};
 use nnx_checkpoint::{
-    CheckpointFormat, Modules, NNCheckpoint, StateDict, StateValue, Storage, Tensor,
+    CheckpointFormat, NNCheckpoint, StateDict, StateDictMetadata, StateValue, Storage, Tensor,
 };
 use nnx_params::{NNCheckpointTransform, NNIterationDataPoint, NNModelParams, NetParams};
 use nnx_tests::{Fixture, Form};
@@ -101,7 +101,7 @@ fn rebuilt(checkpoint: &NNCheckpoint) -> NNCheckpoint {
         };
         let storage = storages
             .entry(tensor.storage().identity())
-            .or_insert_with(|| Storage::new(tensor.storage().bytes().to_vec()))
+            .or_insert_with(|| Storage::new(tensor.storage().bytes().unwrap().to_vec()))
             .clone();
         let copy = Tensor::view(
             storage,
@@ -117,7 +117,7 @@ fn rebuilt(checkpoint: &NNCheckpoint) -> NNCheckpoint {
         state.insert(name, copy);
     }
     let modules = match checkpoint.net_state.modules() {
-        Modules::Attributes(object) => Modules::Versions(versions(object)),
+        StateDictMetadata::Attributes(object) => StateDictMetadata::Versions(versions(object)),
         other => other.clone(),
     };
     let net_params = checkpoint

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use nnx_checkpoint::{CheckpointReader, ConvertOptions, NNCheckpoint, Tied, convert};
+use nnx_checkpoint::{CheckpointReader, ConvertOptions, NNCheckpoint, SharedTensors, convert};
 use serde_json::{Value, json};
 
 use crate::workspace::{line_of, root};
@@ -129,7 +129,7 @@ fn torch_file(
     let name = source.file_name().unwrap_or_default().to_string_lossy();
     if name.contains("tied") || name.contains("shared") {
         let target = place.join("alias.safetensors");
-        let options = drop.clone().tied(Tied::Aliased);
+        let options = drop.clone().tied(SharedTensors::Aliased);
         let is_aliased = |note: &String| note.contains(" is an alias of ");
         if convert(source, &target, &options).is_ok_and(|done| done.notes.iter().any(is_aliased)) {
             questions.push(json!({"kind": "aliases", "source": source, "target": target}));

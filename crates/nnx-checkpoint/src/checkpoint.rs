@@ -15,7 +15,6 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use indexmap::IndexMap;
 use nnx_params::{NNCheckpointTransform, NNIterationDataPoint, NNModelParams, NetParams};
 
@@ -23,6 +22,7 @@ use self::slots::Surplus;
 use crate::error::{Error, Result};
 use crate::open::{Opened, open};
 use crate::save::save_atomic;
+use crate::source::ByteRange;
 use crate::torch::TorchObject;
 use crate::{CheckpointReader, Format, Limits, OpenOptions, StateDict, Tensor};
 
@@ -162,7 +162,7 @@ impl NNCheckpoint {
         let path = path.as_ref();
         refuse_bundles(path)
             .and_then(|()| options.source(path))
-            .and_then(|source| Self::from_bytes_with(source.bytes(), options))
+            .and_then(|source| Self::from_bytes_with(source, options))
             .map_err(|error| error.in_path(path))
     }
 
@@ -170,7 +170,7 @@ impl NNCheckpoint {
     ///
     /// # Errors
     /// As for [`from_file`](Self::from_file).
-    pub fn from_bytes(bytes: &Bytes) -> Result<Self> {
+    pub fn from_bytes(bytes: impl Into<ByteRange>) -> Result<Self> {
         Self::from_bytes_with(bytes, &OpenOptions::default())
     }
 
@@ -178,10 +178,10 @@ impl NNCheckpoint {
     ///
     /// # Errors
     /// As for [`from_file`](Self::from_file).
-    pub fn from_bytes_with(bytes: &Bytes, options: &OpenOptions) -> Result<Self> {
+    pub fn from_bytes_with(bytes: impl Into<ByteRange>, options: &OpenOptions) -> Result<Self> {
         // The table of what an NNCheckpoint may name is stricter than that of any file.
         let options = options.allow_dangerous_globals(true);
-        match open(bytes, &options)? {
+        let checkpoint = match open(&bytes.into(), &options)? {
             // Neither is read by `torch.load` in NNx, which raises there.
             Opened::Torch(opened) if matches!(opened.format, Format::Pickle | Format::Tar) => {
                 Err(Error::unsupported(format!(
@@ -197,7 +197,12 @@ impl NNCheckpoint {
                     .collect();
                 metadata::checkpoint(file.metadata(), tensors)
             }
+        }?;
+        for (name, tensor) in checkpoint.net_state.tensors() {
+            let read = tensor.storage().bytes();
+            read.map_err(|error| error.in_tensor(name))?;
         }
+        Ok(checkpoint)
     }
 
     /// Whether an open file claims to be a checkpoint of NNx, of either form.
@@ -213,14 +218,14 @@ impl NNCheckpoint {
         metadata::is_own_key(key)
     }
 
-    /// The checkpoint that an open file is, or several with an index are.
+    /// The checkpoint that an open file is, or several with an index are. Its tensors are unread.
     pub(crate) fn of_reader(reader: &CheckpointReader, limits: &Limits) -> Result<Self> {
         if let Some(object) = reader.object() {
             return decode::checkpoint(object, limits);
         }
         let mut tensors = Vec::new();
         for entry in reader.tensors() {
-            tensors.push((entry.name(), reader.tensor(entry.name())?));
+            tensors.push((entry.name(), reader.unread_tensor(entry.name())?));
         }
         metadata::checkpoint(reader.metadata(), tensors)
     }

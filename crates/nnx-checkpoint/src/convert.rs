@@ -1,14 +1,12 @@
 //! Conversion of one kind of checkpoint into another.
 
-mod item;
-mod make;
 #[cfg(feature = "nnx")]
 mod nn_checkpoint;
 mod options;
-mod origin;
 mod output;
 mod plan;
 mod report;
+mod selection;
 mod target;
 mod verify;
 
@@ -17,10 +15,9 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-pub use self::options::{ConvertOptions, Tied};
-use self::origin::{Origin, Origins, Stored};
+pub use self::options::{ConvertOptions, SharedTensors};
 use self::output::Meter;
-use self::plan::{Content, FilePlan, Plan};
+use self::plan::{FilePlan, Plan};
 pub use self::report::{Conversion, Progress};
 use self::target::Target;
 use crate::error::{Error, Result};
@@ -88,17 +85,16 @@ pub fn convert_with(
     options: &ConvertOptions,
     progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Conversion> {
-    let mut open = OpenOptions::default()
+    let open = OpenOptions::default()
         .limits(options.limits)
+        .verify(options.verify)
         .allow_dangerous_globals(true);
-    open.planned = true;
     let reader = CheckpointReader::open_with(&source, &open)?;
     let in_source = |error: Error| error.in_path(source.as_ref());
-    let mut origins = Origins::of(&reader).map_err(in_source)?;
     let in_target = |error: Error| error.in_path(target.as_ref());
     let opened = CheckpointReader::file_of(source.as_ref())?;
     let target = Target::of(target.as_ref(), &opened, options).map_err(in_target)?;
-    let plan = plan::plan(&reader, &mut origins, &target, options).map_err(in_source)?;
+    let plan = plan::plan(&reader, &target, options).map_err(in_source)?;
     if !options.allow_empty {
         plan.check_elements(&reader).map_err(in_source)?;
     }
@@ -106,8 +102,8 @@ pub fn convert_with(
     let (index, single) = (target.index(), target.single());
     target.check_free(plan.paths().chain([&index, &single]), options.overwrite)?;
     let conversion = plan.report(&reader, &target).map_err(in_source)?;
-    // All that is still needed of the source has its place in the plan.
-    drop((reader, origins));
+    // The storages of the plan know where their bytes are; the names and the graph can go.
+    drop(reader);
     if options.dry_run {
         return Ok(conversion);
     }
@@ -118,9 +114,6 @@ pub fn convert_with(
         },
         tell: progress,
     };
-    if options.verify {
-        compare_sources(&plan).map_err(in_source)?;
-    }
     let mut written = Vec::new();
     for file in &plan.files {
         written.push(write(file, source.as_ref(), options, &mut meter)?);
@@ -144,32 +137,6 @@ fn write(
     }
     file.sync().map_err(in_target)?;
     Ok((file, plan.path.clone()))
-}
-
-/// Compares with their checksums those storages of which only parts are taken.
-fn compare_sources(plan: &Plan) -> Result<()> {
-    let mut seen = HashSet::new();
-    for piece in plan.files.iter().flat_map(|file| &file.pieces) {
-        let origin = match &piece.content {
-            Content::Copy(_) => continue,
-            Content::Make(make) => make.origin(),
-            Content::Origin(origin, _) => match &**origin {
-                Origin::Made(make) => make.origin(),
-                _ => continue,
-            },
-        };
-        if let Origin::InPlace(
-            stored @ Stored {
-                checksum: Some((_, entry)),
-                ..
-            },
-        ) = &**origin
-            && seen.insert(entry.clone())
-        {
-            stored.verify(stored.extent.crc32()?)?;
-        }
-    }
-    Ok(())
 }
 
 /// Renames what was written, and removes what an earlier conversion left of the same target: an old

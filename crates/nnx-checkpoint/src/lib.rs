@@ -33,7 +33,7 @@
 //! let mut file = Vec::new();
 //! safetensors::write(&mut file, &[("bias", &bias)], None)?;
 //!
-//! let file = safetensors::SafeTensors::parse(&file.into(), &Limits::default())?;
+//! let file = safetensors::SafeTensors::parse(bytes::Bytes::from(file), &Limits::default())?;
 //! assert_eq!(file.get("bias").map(Tensor::shape), Some(&[2][..]));
 //! # Ok::<(), nnx_checkpoint::Error>(())
 //! ```
@@ -58,6 +58,7 @@ mod dtype;
 mod error;
 mod globals;
 mod limits;
+mod name_index;
 #[cfg(feature = "ndarray")]
 mod ndarray;
 pub mod npy;
@@ -89,7 +90,7 @@ mod readme {}
 pub use cast::{Caster, cast};
 #[cfg(feature = "nnx")]
 pub use checkpoint::{CheckpointFormat, NNCheckpoint};
-pub use convert::{Conversion, ConvertOptions, Progress, Tied, convert, convert_with};
+pub use convert::{Conversion, ConvertOptions, Progress, SharedTensors, convert, convert_with};
 pub use dtype::Dtype;
 pub use error::{Error, ErrorKind, Result};
 pub use globals::{GlobalRef, SafetyLevel};
@@ -103,11 +104,11 @@ pub use reader::{
 };
 pub use save::save_atomic;
 pub use sniff::{Format, SNIFF_BYTES, compression, sniff};
-pub use source::Source;
-pub use state_dict::{Mapping, Modules, StateDict, StateValue};
+pub use source::{ByteRange, RangeRead, Source};
+pub use state_dict::{DictKind, StateDict, StateDictMetadata, StateValue};
 pub use state_dict_mismatch::{ShapeMismatch, StateDictMismatch};
 pub use target_format::TargetFormat;
 #[cfg(feature = "safetensors")]
 pub use tensor::SafeTensorsView;
-pub use tensor::{Quantizer, Storage, Tensor, TensorClass, contiguous_strides};
+pub use tensor::{Chunk, Quantizer, Storage, Tensor, TensorClass, contiguous_strides};
 pub use weights_name::{WeightsName, WeightsPart};

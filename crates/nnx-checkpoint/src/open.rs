@@ -9,15 +9,17 @@ mod options;
 
 use std::path::Path;
 
-use bytes::Bytes;
-
 pub use self::options::OpenOptions;
 use crate::error::{Error, ErrorKind, Result};
 use crate::globals::{self, GlobalRef};
 use crate::pickle::{Node, NodeId};
 use crate::safetensors::SafeTensors;
 use crate::sniff::{Format, SNIFF_BYTES, sniff};
+use crate::source::ByteRange;
 use crate::torch::{Opening, TorchObject, read_container};
+
+/// Bytes that are searched for the key of an index at a time.
+pub(crate) const SEARCHED_BYTES: u64 = 1 << 20;
 
 /// What a file holds, before anything in it has a name.
 pub(crate) enum Opened {
@@ -43,7 +45,7 @@ pub(crate) struct OpenedTorch {
 /// # Errors
 /// When they are of no format that is read, contradict their format, or name what the options do
 /// not allow.
-pub(crate) fn open(bytes: &Bytes, options: &OpenOptions) -> Result<Opened> {
+pub(crate) fn open(bytes: &ByteRange, options: &OpenOptions) -> Result<Opened> {
     let mut opened = open_any(bytes, options)?;
     if let Opened::Torch(opened) = &mut opened {
         opened.notes.extend(globals::note(&opened.globals));
@@ -51,29 +53,25 @@ pub(crate) fn open(bytes: &Bytes, options: &OpenOptions) -> Result<Opened> {
     Ok(opened)
 }
 
-fn open_any(bytes: &Bytes, options: &OpenOptions) -> Result<Opened> {
-    let prefix = bytes.get(..SNIFF_BYTES).unwrap_or(bytes);
-    match sniff(prefix) {
-        _ if bytes.is_empty() => Err(Error::new(ErrorKind::Empty)),
+fn open_any(bytes: &ByteRange, options: &OpenOptions) -> Result<Opened> {
+    let prefix = bytes.read_up_to(0, SNIFF_BYTES as u64)?;
+    match sniff(&prefix) {
+        _ if prefix.is_empty() => Err(Error::new(ErrorKind::Empty)),
         Some(format @ (Format::TorchZip | Format::TorchLegacy | Format::Pickle | Format::Tar)) => {
             torch(bytes, format, options)
         }
         Some(Format::SafeTensors) => {
             SafeTensors::parse(bytes, &options.limits).map(Opened::SafeTensors)
         }
-        Some(other) => Err(not_a_checkpoint::error(other, prefix)),
+        Some(other) => Err(not_a_checkpoint::error(other, &prefix)),
         None => without_mark(bytes, options),
     }
 }
 
-fn torch(bytes: &Bytes, format: Format, options: &OpenOptions) -> Result<Opened> {
+fn torch(bytes: &ByteRange, format: Format, options: &OpenOptions) -> Result<Opened> {
     let mut opening = Opening::new(format, &options.limits, !options.allow_dangerous_globals);
     let object = read_container(bytes, &mut opening)?;
-    let object = if options.planned {
-        object.with_planned_storages()
-    } else {
-        object.with_verify(options.verify)
-    };
+    let object = object.with_verify(options.verify);
     globals::settle(&mut opening.globals, object.graph());
     Ok(Opened::Torch(Box::new(OpenedTorch {
         object,
@@ -86,7 +84,7 @@ fn torch(bytes: &Bytes, format: Format, options: &OpenOptions) -> Result<Opened>
 
 /// A file without a mark of its own: a safetensors file whose header begins oddly, a pickle of
 /// protocol 0 or 1, or anything at all.
-fn without_mark(bytes: &Bytes, options: &OpenOptions) -> Result<Opened> {
+fn without_mark(bytes: &ByteRange, options: &OpenOptions) -> Result<Opened> {
     let header = match SafeTensors::parse(bytes, &options.limits) {
         Ok(file) => return Ok(Opened::SafeTensors(file)),
         Err(error) => error,
@@ -99,15 +97,14 @@ fn without_mark(bytes: &Bytes, options: &OpenOptions) -> Result<Opened> {
         }
         _ => {}
     }
-    if looks_like_an_index(bytes) {
+    if looks_like_an_index(bytes)? {
         return Err(not_a_checkpoint::index());
     }
-    if let Some(error) = not_a_checkpoint::otherwise(bytes) {
+    let head = bytes.read_up_to(0, not_a_checkpoint::HEAD_BYTES)?;
+    if let Some(error) = not_a_checkpoint::otherwise(&head, bytes.byte_len()) {
         return Err(error);
     }
-    let length = bytes
-        .first_chunk()
-        .map(|length| u64::from_le_bytes(*length));
+    let length = head.first_chunk().map(|length| u64::from_le_bytes(*length));
     Err(match length {
         Some(length) if length <= options.limits.max_header_bytes => header,
         _ => not_a_checkpoint::unknown(),
@@ -116,9 +113,32 @@ fn without_mark(bytes: &Bytes, options: &OpenOptions) -> Result<Opened> {
 
 /// Whether the bytes are the index of a sharded checkpoint, well-formed or not: a JSON object with
 /// the key `weight_map` in it.
-pub(crate) fn looks_like_an_index(bytes: &[u8]) -> bool {
+///
+/// # Errors
+/// When they cannot be read.
+pub(crate) fn looks_like_an_index(bytes: &ByteRange) -> Result<bool> {
     const KEY: &[u8] = b"\"weight_map\"";
-    bytes.trim_ascii_start().starts_with(b"{") && bytes.windows(KEY.len()).any(|part| part == KEY)
+    let mut is_object = None;
+    // The last bytes of the piece before, in which the key may begin.
+    let mut window: Vec<u8> = Vec::new();
+    let (mut at, len) = (0u64, bytes.byte_len());
+    while at < len {
+        let piece = bytes.read_up_to(at, SEARCHED_BYTES)?;
+        if is_object.is_none() {
+            is_object = piece.trim_ascii_start().first().map(|&first| first == b'{');
+            if is_object == Some(false) {
+                return Ok(false);
+            }
+        }
+        window.extend_from_slice(&piece);
+        if window.windows(KEY.len()).any(|part| part == KEY) {
+            return Ok(is_object == Some(true));
+        }
+        let kept = window.len().saturating_sub(KEY.len());
+        window.drain(..kept);
+        at = at.saturating_add(piece.len() as u64);
+    }
+    Ok(false)
 }
 
 /// Whether the pickle fills the file and is of something that holds others: a few letters of any
@@ -146,16 +166,16 @@ impl TorchObject {
         let (path, options) = (path.as_ref(), OpenOptions::default());
         options
             .source(path)
-            .and_then(|source| Self::from_bytes(source.bytes(), &options))
+            .and_then(|source| Self::from_bytes(source, &options))
             .map_err(|error| error.in_path(path))
     }
 
-    /// Reads the bytes of a file; what is not needed of them yet is shared, not copied.
+    /// Reads a file, be it in memory or elsewhere; storages are read when they are asked for.
     ///
     /// # Errors
     /// As for [`open`](Self::open).
-    pub fn from_bytes(bytes: &Bytes, options: &OpenOptions) -> Result<Self> {
-        match open(bytes, options)? {
+    pub fn from_bytes(bytes: impl Into<ByteRange>, options: &OpenOptions) -> Result<Self> {
+        match open(&bytes.into(), options)? {
             Opened::Torch(opened) => Ok(opened.object),
             Opened::SafeTensors(_) => Err(Error::unsupported(
                 "expected a file of PyTorch, found a safetensors file",

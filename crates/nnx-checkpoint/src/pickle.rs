@@ -18,6 +18,7 @@ mod tests;
 pub(crate) use graph::NodeMap;
 pub use graph::{Call, Change, Graph, Node, NodeId, Object, Text};
 pub use opcode::{Opcode, opcodes};
+pub(crate) use read::ends_within;
 pub use read::{Part, read, read_or_part};
 pub use write::write;
 pub(crate) use write::write_with_references;

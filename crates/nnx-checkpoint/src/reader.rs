@@ -13,10 +13,10 @@ mod part;
 mod shards;
 mod subtree;
 mod survey;
+mod table;
 mod value;
 mod view;
 
-use std::collections::HashMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,15 +26,15 @@ use indexmap::IndexMap;
 
 pub(crate) use self::alias::is_alias;
 pub use self::entry::{OtherEntry, TensorEntry};
-use self::file::File;
 use self::folder::Files;
 pub use self::folder::{index_or_file, shards_of};
-use self::part::Part;
 pub use self::subtree::{Subtree, load_state_dict};
 pub use self::value::PickledValue;
 use crate::error::{Error, ErrorKind, Result};
 use crate::globals::GlobalRef;
+use crate::name_index::NameIndex;
 use crate::open::{OpenOptions, looks_like_an_index};
+use crate::source::{ByteRange, RangeRead};
 use crate::torch::TorchObject;
 use crate::{Format, Tensor};
 
@@ -59,8 +59,9 @@ use crate::{Format, Tensor};
 pub struct CheckpointReader {
     format: Format,
     tensors: Vec<TensorEntry>,
-    /// Where the tensor of a name stands; none for the names of other values.
-    by_name: HashMap<Arc<str>, Option<usize>>,
+    /// Which of the tensors a name is of. The names of other values have numbers that are none of
+    /// theirs.
+    names: NameIndex,
     others: Vec<OtherEntry>,
     globals: Vec<GlobalRef>,
     metadata: IndexMap<String, String>,
@@ -68,9 +69,8 @@ pub struct CheckpointReader {
     notes: Vec<String>,
     /// How many storages all files hold.
     storages: usize,
-    parts: Vec<Arc<Part>>,
-    /// The files that were opened, each with its bytes.
-    files: Vec<(PathBuf, Bytes)>,
+    /// How many files were opened.
+    files: usize,
 }
 
 impl CheckpointReader {
@@ -138,19 +138,15 @@ impl CheckpointReader {
         if let Some(error) = folder::part_of_distributed(path) {
             return Err(error.in_path(path));
         }
-        let source = options.source(path)?;
-        let bytes = source.bytes();
-        let opened = if is_index(bytes) {
-            let folder = path.parent().unwrap_or(Path::new(""));
-            shards::sharded(folder, bytes, options)
-        } else {
-            file::read(bytes, options).map(|file| {
-                let mut reader = Self::of_file(file);
-                reader.files.push((path.to_path_buf(), bytes.clone()));
-                reader
-            })
+        let source = ByteRange::from(options.source(path)?);
+        let open = || {
+            if is_index(&source)? {
+                let folder = path.parent().unwrap_or(Path::new(""));
+                return shards::sharded(folder, &source, options);
+            }
+            file::read(&source, options)
         };
-        opened.map_err(|error| error.in_path(path))
+        open().map_err(|error| error.in_path(path))
     }
 
     /// Reads the bytes of one file; what is not needed of them yet is shared, not copied.
@@ -158,49 +154,31 @@ impl CheckpointReader {
     /// # Errors
     /// As for [`open_with`](Self::open_with).
     pub fn from_bytes(bytes: impl Into<Bytes>, options: &OpenOptions) -> Result<Self> {
-        file::read(&bytes.into(), options).map(Self::of_file)
+        file::read(&bytes.into().into(), options)
     }
 
-    fn of_file(file: File) -> Self {
-        let object = file.part.object().cloned();
-        Self {
-            tensors: file.tensors,
-            by_name: file.by_name,
-            others: file.others,
-            globals: file.globals,
-            metadata: file.metadata,
-            object,
-            notes: file.notes,
-            storages: file.storages,
-            parts: vec![file.part],
-            ..Self::empty(file.format)
-        }
+    /// Opens one file that is read by range, wherever it is: opening reads headers and pickles, and
+    /// a tensor's range is read when the tensor is asked for.
+    ///
+    /// # Errors
+    /// As for [`open_with`](Self::open_with), and those of the source.
+    pub fn from_range(source: impl RangeRead + 'static, options: &OpenOptions) -> Result<Self> {
+        file::read(&ByteRange::new(Arc::new(source)), options)
     }
 
     fn empty(format: Format) -> Self {
         Self {
             format,
             tensors: Vec::new(),
-            by_name: HashMap::new(),
+            names: NameIndex::default(),
             others: Vec::new(),
             globals: Vec::new(),
             metadata: IndexMap::new(),
             object: None,
             notes: Vec::new(),
             storages: 0,
-            parts: Vec::new(),
-            files: Vec::new(),
+            files: 0,
         }
-    }
-
-    /// The files that were opened, each with its bytes; none for bytes that had no file.
-    pub(crate) fn files(&self) -> &[(PathBuf, Bytes)] {
-        &self.files
-    }
-
-    /// The PyTorch files that the tensors come from.
-    pub(crate) fn objects(&self) -> impl Iterator<Item = &Arc<TorchObject>> {
-        self.parts.iter().filter_map(|part| part.object())
     }
 
     fn note(&mut self, note: String) {
@@ -219,18 +197,67 @@ impl CheckpointReader {
 
     /// The entry of the tensor of that name.
     pub fn entry(&self, name: &str) -> Option<&TensorEntry> {
-        self.tensors.get((*self.by_name.get(name)?)?)
+        let is_name = |number| {
+            self.numbered(number)
+                .is_some_and(|entry| entry.name() == name)
+        };
+        self.numbered(self.names.find(name, is_name)?)
     }
 
-    /// The tensor of that name.
+    fn numbered(&self, number: u32) -> Option<&TensorEntry> {
+        self.tensors.get(usize::try_from(number).ok()?)
+    }
+
+    /// Adds a tensor behind the others.
+    ///
+    /// # Errors
+    /// When another one has its name.
+    fn push_tensor(&mut self, entry: TensorEntry) -> Result<()> {
+        let number = u32::try_from(self.tensors.len()).unwrap_or(u32::MAX);
+        let tensors = &self.tensors;
+        let is_name = |other| {
+            let other = usize::try_from(other).ok().and_then(|at| tensors.get(at));
+            other.is_some_and(|other: &TensorEntry| other.name() == entry.name())
+        };
+        if self.names.insert(entry.name(), number, is_name).is_err() {
+            let name = entry.name().to_owned();
+            return Err(Error::new(ErrorKind::NameCollision { name }));
+        }
+        self.tensors.push(entry);
+        Ok(())
+    }
+
+    /// Gives the names of the tensors the numbers of their places. The names differ.
+    fn index_tensors(&mut self) {
+        let mut names = NameIndex::with_capacity(self.tensors.len());
+        for (number, entry) in (0..).zip(&self.tensors) {
+            let _ = names.insert(entry.name(), number, |_| false);
+        }
+        self.names = names;
+    }
+
+    /// The tensor of that name, whose bytes were read and compared with their checksum.
     ///
     /// # Errors
     /// When there is no tensor of that name, its layout has no plain bytes (a sparse tensor, or one
-    /// on the meta device), it does not lie within its storage, or the storage's bytes do not match
-    /// their checksum.
+    /// on the meta device), it does not lie within its storage, or the storage's bytes cannot be read
+    /// or do not match their checksum.
     pub fn tensor(&self, name: &str) -> Result<Tensor> {
+        let tensor = self.unread_tensor(name)?;
+        match tensor.storage().bytes() {
+            Ok(_) => Ok(tensor),
+            Err(error) => Err(error.in_tensor(name)),
+        }
+    }
+
+    /// The tensor of that name, whose bytes are read when they are asked for: the tensor tells then
+    /// if they are not what the file states.
+    ///
+    /// # Errors
+    /// As for [`tensor`](Self::tensor), but for what the storage's bytes would tell.
+    pub fn unread_tensor(&self, name: &str) -> Result<Tensor> {
         let missing = || Error::new(ErrorKind::NoSuchTensor).in_tensor(name);
-        self.entry(name).ok_or_else(missing)?.tensor()
+        self.entry(name).ok_or_else(missing)?.unread_tensor()
     }
 
     /// Every leaf that is no tensor, in the order of the file. A path covers all that is below it.
@@ -269,11 +296,13 @@ impl CheckpointReader {
 
 /// Whether the file is an index: JSON, and not a safetensors file, whose first eight bytes are a
 /// number.
-fn is_index(bytes: &[u8]) -> bool {
-    bytes
-        .first_chunk()
-        .is_none_or(|length| u64::from_le_bytes(*length) > bytes.len() as u64)
-        && looks_like_an_index(bytes)
+fn is_index(bytes: &ByteRange) -> Result<bool> {
+    let start = bytes.read_up_to(0, 8)?;
+    let length = start.first_chunk().copied().map(u64::from_le_bytes);
+    if length.is_some_and(|length| length <= bytes.byte_len()) {
+        return Ok(false);
+    }
+    looks_like_an_index(bytes)
 }
 
 impl fmt::Debug for CheckpointReader {

@@ -1,15 +1,19 @@
 //! Where a checkpoint's bytes come from.
 
 mod map;
+mod range;
 
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
 pub(crate) use self::map::prefer_huge_pages;
+pub(crate) use self::range::CHUNK_BYTES;
+pub use self::range::{ByteRange, RangeRead};
 
 use crate::error::{Error, Result};
 
@@ -25,6 +29,8 @@ use crate::error::{Error, Result};
 #[derive(Clone, Default)]
 pub struct Source {
     bytes: Bytes,
+    /// The file of a map, where the system reads at an offset.
+    file: Option<Arc<File>>,
 }
 
 impl Source {
@@ -44,9 +50,26 @@ impl Source {
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         open_regular(path)
-            .and_then(|file| Ok(map::map(&file)?))
-            .map(Self::from_bytes)
+            .and_then(Self::from_file)
             .map_err(|error| error.in_path(path))
+    }
+
+    /// Maps a file that is open already.
+    ///
+    /// # Errors
+    /// When the operating system refuses to map it.
+    pub(crate) fn from_file(file: File) -> Result<Self> {
+        Ok(Self {
+            bytes: map::map(&file)?,
+            file: cfg!(unix).then(|| Arc::new(file)),
+        })
+    }
+
+    /// The same bytes by their map alone: the file does not stay open. A process can have many maps
+    /// and few open files.
+    #[must_use]
+    pub(crate) fn with_file_closed(self) -> Self {
+        Self { file: None, ..self }
     }
 
     /// Reads a file into memory of its own, which grows while bytes arrive.
@@ -77,6 +100,7 @@ impl Source {
     pub fn from_bytes(bytes: impl Into<Bytes>) -> Self {
         Self {
             bytes: bytes.into(),
+            file: None,
         }
     }
 
@@ -88,6 +112,34 @@ impl Source {
     /// All bytes of the file, owned.
     pub fn into_bytes(self) -> Bytes {
         self.bytes
+    }
+}
+
+impl RangeRead for Source {
+    fn byte_len(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    #[cfg(unix)]
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
+        use std::os::unix::fs::FileExt;
+        match &self.file {
+            Some(file) => Ok(file.read_exact_at(into, offset)?),
+            None => self.bytes.read_at(offset, into),
+        }
+    }
+
+    #[cfg(not(unix))]
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
+        self.bytes.read_at(offset, into)
+    }
+
+    fn map(&self) -> Option<&Bytes> {
+        Some(&self.bytes)
+    }
+
+    fn file(&self) -> Option<&File> {
+        self.file.as_deref()
     }
 }
 

@@ -19,8 +19,8 @@ use crate::torch::PickledObject;
 #[derive(Clone, Debug, Default)]
 pub struct StateDict {
     entries: IndexMap<String, StateValue>,
-    mapping: Mapping,
-    modules: Modules,
+    mapping: DictKind,
+    modules: StateDictMetadata,
 }
 
 /// One value of a state dict.
@@ -34,7 +34,7 @@ pub enum StateValue {
 
 /// Which Python mapping a state dict is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mapping {
+pub enum DictKind {
     /// `collections.OrderedDict`, as `module.state_dict()` returns it.
     #[default]
     OrderedDict,
@@ -45,7 +45,7 @@ pub enum Mapping {
 /// The attribute `_metadata` of a state dict: one entry for each module of the tree, with the
 /// version of its layout.
 #[derive(Clone, Debug, Default)]
-pub enum Modules {
+pub enum StateDictMetadata {
     /// There is no such attribute.
     #[default]
     None,
@@ -126,25 +126,25 @@ impl StateDict {
     }
 
     /// Which Python mapping this is.
-    pub fn mapping(&self) -> Mapping {
+    pub fn mapping(&self) -> DictKind {
         self.mapping
     }
 
     /// The same values as another Python mapping.
     #[must_use]
-    pub fn with_mapping(mut self, mapping: Mapping) -> Self {
+    pub fn with_mapping(mut self, mapping: DictKind) -> Self {
         self.mapping = mapping;
         self
     }
 
     /// The attribute `_metadata`.
-    pub fn modules(&self) -> &Modules {
+    pub fn modules(&self) -> &StateDictMetadata {
         &self.modules
     }
 
     /// The same values with another attribute `_metadata`.
     #[must_use]
-    pub fn with_modules(mut self, modules: Modules) -> Self {
+    pub fn with_modules(mut self, modules: StateDictMetadata) -> Self {
         self.modules = modules;
         self
     }

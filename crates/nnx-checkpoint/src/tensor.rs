@@ -1,6 +1,7 @@
 //! Tensors as PyTorch has them: views over storages.
 
 use std::borrow::Cow;
+use std::io::Write;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -11,10 +12,10 @@ use crate::{Dtype, Limits};
 
 mod bounds;
 mod gather;
+mod lazy_bits;
 mod quantizer;
 #[cfg(feature = "safetensors")]
 mod safetensors_view;
-mod signs;
 mod storage;
 
 #[cfg(test)]
@@ -24,11 +25,12 @@ pub use bounds::contiguous_strides;
 pub use quantizer::Quantizer;
 #[cfg(feature = "safetensors")]
 pub use safetensors_view::SafeTensorsView;
-pub use storage::Storage;
+pub(crate) use storage::{ByteOrder, DerivedTensor, Record, RecordContent};
+pub use storage::{Chunk, Storage};
 
 #[cfg(feature = "candle")]
 pub(crate) use gather::reserved;
-use signs::Signs;
+use lazy_bits::LazyBits;
 
 /// What Python object a saved tensor was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -53,7 +55,7 @@ pub struct Tensor {
     strides: Vec<usize>,
     class: TensorClass,
     requires_grad: bool,
-    signs: Signs,
+    lazy_bits: LazyBits,
     quantizer: Option<Arc<Quantizer>>,
 }
 
@@ -63,8 +65,15 @@ impl Tensor {
     /// # Errors
     /// When the number of bytes is not that of the shape.
     pub fn from_bytes(dtype: Dtype, shape: &[usize], bytes: impl Into<Bytes>) -> Result<Self> {
-        let storage = Storage::new(bytes);
-        let have = storage.bytes().len();
+        Self::contiguous(dtype, shape, Storage::new(bytes))
+    }
+
+    /// A contiguous tensor of all of a storage.
+    ///
+    /// # Errors
+    /// When the number of bytes is not that of the shape.
+    pub(crate) fn contiguous(dtype: Dtype, shape: &[usize], storage: Storage) -> Result<Self> {
+        let have = storage.byte_len();
         let tensor = Self::view(storage, dtype, 0, shape, &contiguous_strides(shape)?)?;
         if tensor.byte_len() != have {
             return Err(Error::malformed(format!(
@@ -115,7 +124,7 @@ impl Tensor {
             strides: strides.to_vec(),
             class: TensorClass::Tensor,
             requires_grad: false,
-            signs: Signs::default(),
+            lazy_bits: LazyBits::default(),
             quantizer: None,
         })
     }
@@ -153,8 +162,8 @@ impl Tensor {
 
     /// The same view with PyTorch's lazy bits set: the values are those of the storage conjugated,
     /// negated or both.
-    pub(crate) fn with_signs(mut self, conj: bool, neg: bool) -> Result<Self> {
-        self.signs = Signs::new(self.dtype, conj, neg)?;
+    pub(crate) fn with_lazy_bits(mut self, conj: bool, neg: bool) -> Result<Self> {
+        self.lazy_bits = LazyBits::new(self.dtype, conj, neg)?;
         Ok(self)
     }
 
@@ -219,13 +228,13 @@ impl Tensor {
     /// Whether the values are the complex conjugates of those in the storage: PyTorch's
     /// `tensor.is_conj()`. [`to_bytes`](Self::to_bytes) resolves it.
     pub fn is_conj(&self) -> bool {
-        self.signs.conj()
+        self.lazy_bits.conj()
     }
 
     /// Whether the values are the negatives of those in the storage: PyTorch's `tensor.is_neg()`.
     /// [`to_bytes`](Self::to_bytes) resolves it.
     pub fn is_neg(&self) -> bool {
-        self.signs.neg()
+        self.lazy_bits.neg()
     }
 
     /// What the integers of a quantised tensor stand for.
@@ -267,8 +276,8 @@ impl Tensor {
     /// `tensor.int_repr()`. Uses the default [`Limits`].
     ///
     /// # Errors
-    /// When gathering would need more than [`Limits::max_expanded_bytes`] beyond the storage, or
-    /// more memory than there is.
+    /// When the storage cannot be read (see [`Storage::bytes`]), or gathering would need more than
+    /// [`Limits::max_expanded_bytes`] beyond it, or more memory than there is.
     pub fn to_bytes(&self) -> Result<Cow<'_, [u8]>> {
         self.to_bytes_within(&Limits::default())
     }
@@ -281,7 +290,7 @@ impl Tensor {
         let bytes = if self.is_contiguous() {
             Cow::Borrowed(self.contiguous_bytes()?)
         } else {
-            let expanded = self.byte_len().saturating_sub(self.storage.bytes().len()) as u64;
+            let expanded = self.byte_len().saturating_sub(self.storage.byte_len()) as u64;
             if expanded > limits.max_expanded_bytes {
                 return Err(Error::limit(
                     "max_expanded_bytes",
@@ -291,7 +300,7 @@ impl Tensor {
             }
             Cow::Owned(gather::gather(self)?)
         };
-        if self.signs.is_plain() {
+        if self.lazy_bits.is_plain() {
             return Ok(bytes);
         }
         let mut bytes = match bytes {
@@ -302,7 +311,7 @@ impl Tensor {
             }
             Cow::Owned(bytes) => bytes,
         };
-        self.signs.resolve(&mut bytes, self.dtype);
+        self.lazy_bits.resolve(&mut bytes, self.dtype);
         Ok(Cow::Owned(bytes))
     }
 
@@ -325,6 +334,42 @@ impl Tensor {
         }
     }
 
+    /// Writes the elements in row-major order, little-endian. Where they are so in a file they are not
+    /// held in memory, and neither are those of a storage that nobody read so far.
+    ///
+    /// # Errors
+    /// As for [`to_bytes`](Self::to_bytes), and when writing fails.
+    pub fn copy_to(&self, out: &mut (impl Write + ?Sized)) -> Result<()> {
+        self.write_within(out, &Limits::default())
+    }
+
+    /// [`copy_to`](Self::copy_to) under limits of your own.
+    ///
+    /// # Errors
+    /// As for [`copy_to`](Self::copy_to).
+    pub(crate) fn write_within(
+        &self,
+        out: &mut (impl Write + ?Sized),
+        limits: &Limits,
+    ) -> Result<()> {
+        self.row_major(limits)?.copy_to(out)
+    }
+
+    /// The storage of the elements in row-major order, and of nothing else.
+    ///
+    /// # Errors
+    /// When gathering would need more than [`Limits::max_expanded_bytes`] beyond the storage.
+    pub(crate) fn row_major(&self, limits: &Limits) -> Result<Storage> {
+        if !self.is_contiguous() || !self.lazy_bits.is_plain() {
+            let derived = DerivedTensor::new(self.clone(), self.dtype, limits)?;
+            return Ok(Storage::from_derived(derived));
+        }
+        if self.byte_len() == self.storage.byte_len() {
+            return Ok(self.storage.clone());
+        }
+        self.storage.part(self.byte_range())
+    }
+
     fn contiguous_bytes(&self) -> Result<&[u8]> {
         let len = self.byte_len();
         let start = if len == 0 {
@@ -333,7 +378,7 @@ impl Tensor {
             self.offset.saturating_mul(self.dtype.size())
         };
         self.storage
-            .bytes()
+            .bytes()?
             .get(start..start.saturating_add(len))
             .ok_or_else(|| Error::malformed("a tensor lies outside its storage"))
     }

@@ -7,7 +7,7 @@ mod report;
 
 use std::path::Path;
 
-use nnx::checkpoint::{ConvertOptions, Error, ErrorKind, Tied};
+use nnx::checkpoint::{ConvertOptions, Error, ErrorKind, SharedTensors};
 
 use self::interrupt::Interrupt;
 use crate::arguments::Convert;
@@ -46,9 +46,9 @@ fn options(arguments: &Convert) -> ConvertOptions {
         .verify(!arguments.no_verify)
         .dry_run(arguments.dry_run)
         .tied(if arguments.alias {
-            Tied::Aliased
+            SharedTensors::Aliased
         } else {
-            Tied::Kept
+            SharedTensors::Kept
         });
     options.to = arguments.to;
     options.select.clone_from(&arguments.select);

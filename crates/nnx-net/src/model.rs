@@ -10,7 +10,7 @@ mod totals;
 use std::sync::{Mutex, PoisonError};
 
 use candle_core::{Device, Tensor};
-use nnx_checkpoint::{Modules, NNCheckpoint, StateDict, StateDictMismatch, StateValue};
+use nnx_checkpoint::{NNCheckpoint, StateDict, StateDictMetadata, StateDictMismatch, StateValue};
 use nnx_params::{
     Devices, NNCheckpointTransform, NNIterationDataPoint, NNModelParams, NetParams, TaskKind,
 };
@@ -217,7 +217,7 @@ impl NNModel {
             .map(|path| (path.to_owned(), MODULE_VERSION))
             .collect();
         let state: StateDict = parameters.tensors()?.into_iter().collect();
-        Ok(state.with_modules(Modules::Versions(modules)))
+        Ok(state.with_modules(StateDictMetadata::Versions(modules)))
     }
 
     /// Sets the weights that a state dict has, whatever their float dtype, and tells what did not

@@ -77,7 +77,7 @@ fn torch_file(supply: &mut Supply<'_>) {
         .write_to(&mut file, "archive")
         .expect("what was built is written");
     let object = TorchObject::from_bytes(
-        &file.into(),
+        Bytes::from(file),
         &OpenOptions::default().allow_dangerous_globals(true),
     )
     .expect("what was written is read");

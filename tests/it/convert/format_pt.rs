@@ -5,8 +5,8 @@ use std::path::Path;
 
 use indexmap::IndexMap;
 use nnx_checkpoint::{
-    CheckpointFormat, CheckpointReader, ConvertOptions, NNCheckpoint, Tensor, Tied, convert,
-    safetensors,
+    CheckpointFormat, CheckpointReader, ConvertOptions, NNCheckpoint, SharedTensors, Tensor,
+    convert, safetensors,
 };
 use nnx_tests::fixtures_dir;
 
@@ -71,7 +71,12 @@ fn aliases_come_with_the_format() {
     let source = fixtures_dir().join("torch/tied_state_dict.pt");
     let flat = folder.path().join("flat.safetensors");
     let options = ConvertOptions::default().drop_non_tensors(true);
-    let done = convert(&source, &flat, &options.clone().tied(Tied::Aliased)).unwrap();
+    let done = convert(
+        &source,
+        &flat,
+        &options.clone().tied(SharedTensors::Aliased),
+    )
+    .unwrap();
     assert!(
         done.notes.iter().any(|note| note.contains("alias")),
         "{:?}",

@@ -187,7 +187,11 @@ impl<'a> Judge<'a> {
             "{place}"
         );
         if let Some(len) = expected.find("storage_nbytes") {
-            assert_eq!(tensor.storage().bytes().len(), len.size(), "{place}");
+            assert_eq!(
+                tensor.storage().bytes().unwrap().len(),
+                len.size(),
+                "{place}"
+            );
         }
         let bytes = tensor
             .to_bytes()
@@ -238,7 +242,13 @@ impl<'a> Judge<'a> {
         if let Some(expected) = expected.find("dtype") {
             assert_eq!(format!("torch.{dtype}"), expected.text(), "{place}");
         }
-        let bytes = self.object.storage(id).unwrap().expect(place).bytes();
+        let bytes = self
+            .object
+            .storage(id)
+            .unwrap()
+            .expect(place)
+            .bytes()
+            .unwrap();
         let count = expected.find("numel");
         let count = count.unwrap_or_else(|| expected.get("nbytes"));
         assert_eq!(bytes.len(), count.size() * size, "{place}");

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use super::item::{Items, Transform};
 use super::options::ConvertOptions;
-use super::origin::Origins;
 use super::plan::{Expected, Plan, tensors, torch};
+use super::selection::{Selection, Transform};
 use super::target::Target;
 use crate::checkpoint::{NNCheckpoint, STATE_FIELD};
 use crate::error::Result;
@@ -19,7 +18,6 @@ use crate::{CheckpointReader, Format};
 /// When the checkpoint is not valid, or the other form has no place for something in it.
 pub(super) fn plan(
     reader: &CheckpointReader,
-    origins: &mut Origins,
     target: &Target,
     options: &ConvertOptions,
 ) -> Result<Option<Plan>> {
@@ -38,7 +36,7 @@ pub(super) fn plan(
     let mut checkpoint = NNCheckpoint::of_reader(reader, &options.limits)?;
     let mut transform = Transform::new(options);
     for tensor in checkpoint.net_state.tensors_mut() {
-        *tensor = transform.apply(tensor, false, origins)?;
+        *tensor = transform.apply(tensor, false)?;
     }
     match target.format {
         TargetFormat::SafeTensors => {
@@ -47,16 +45,8 @@ pub(super) fn plan(
             }
             checkpoint = checkpoint.with_format_metadata();
             let (state, metadata) = checkpoint.safetensors_parts()?;
-            let items = Items::of_tensors(state.into_iter());
-            tensors::plan(
-                items.tensors,
-                metadata,
-                origins,
-                target,
-                options,
-                &mut transform,
-            )
-            .map(Some)
+            let selection = Selection::from_tensors(state.into_iter());
+            tensors::plan(selection.tensors, metadata, target, options, &mut transform).map(Some)
         }
         TargetFormat::Torch => {
             let object = Arc::new(checkpoint.torch_object()?);
@@ -70,7 +60,7 @@ pub(super) fn plan(
                 });
             let path = target.single();
             let root = Some(NNCheckpoint::ARCHIVE_ROOT);
-            let file = torch::file(&object, expected.collect(), origins, path, root, options)?;
+            let file = torch::file(&object, expected.collect(), path, root, options)?;
             Ok(Some(Plan::of_file(file, transform.cast)))
         }
     }

@@ -48,8 +48,8 @@ pub struct ConvertOptions {
     /// such a conversion is refused.
     pub allow_empty: bool,
     /// What becomes of tensors that are one and the same under several names. Default:
-    /// [`Tied::Kept`].
-    pub tied: Tied,
+    /// [`SharedTensors::Kept`].
+    pub tied: SharedTensors,
     /// Whether a tensor that views a part of its storage is written to a PyTorch file without the
     /// rest. Safetensors files never have the rest. Default: `false`, as `torch.save` does.
     pub compact: bool,
@@ -77,7 +77,7 @@ impl Default for ConvertOptions {
             drop_non_tensors: false,
             allow_dangerous_globals: false,
             allow_empty: false,
-            tied: Tied::default(),
+            tied: SharedTensors::default(),
             compact: false,
             overwrite: false,
             verify: true,
@@ -90,7 +90,7 @@ impl Default for ConvertOptions {
 /// What becomes of tensors that are one and the same under several names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Tied {
+pub enum SharedTensors {
     /// Every name is written with its bytes; a PyTorch file has them once, under both names.
     #[default]
     Kept,
@@ -164,7 +164,7 @@ impl ConvertOptions {
         drop_non_tensors(drop: bool) = drop;
         allow_dangerous_globals(allow: bool) = allow;
         allow_empty(allow: bool) = allow;
-        tied(tied: Tied) = tied;
+        tied(tied: SharedTensors) = tied;
         compact(compact: bool) = compact;
         overwrite(overwrite: bool) = overwrite;
         verify(verify: bool) = verify;

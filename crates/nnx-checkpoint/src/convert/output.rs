@@ -8,17 +8,17 @@ use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread;
 
 use super::options::ConvertOptions;
-use super::origin::{CHUNK_BYTES, Extent, Origin};
-use super::plan::{Container, Content, FilePlan, Piece};
+use super::plan::{Container, FilePlan, Piece};
 use super::report::Progress;
 use crate::error::{Error, ErrorKind, Result};
 use crate::save::NewFile;
+use crate::source::{ByteRange, CHUNK_BYTES};
+use crate::torch;
 use crate::zip::ZipWriter;
-use crate::{Limits, torch};
 
 /// Pieces from this size on are moved by the kernel, while another thread reads them for their
 /// checksum.
-const LARGE_BYTES: usize = 1 << 20;
+const LARGE_BYTES: u64 = 1 << 20;
 /// Bytes that the kernel is asked to move at a time, so that progress is told and a stop is heard.
 const MOVED_BYTES: u64 = 32 << 20;
 /// Made chunks that wait to be written.
@@ -62,10 +62,9 @@ pub(super) fn write(
     options: &ConvertOptions,
     meter: &mut Meter<'_>,
 ) -> Result<Vec<Written>> {
-    let (limits, verify) = (&options.limits, options.verify);
     thread::scope(|scope| {
         let (sender, made) = mpsc::sync_channel(WAITING_CHUNKS);
-        scope.spawn(move || produce(plan, source, limits, verify, &sender));
+        scope.spawn(move || produce(plan, source, &sender));
         let mut output = Output {
             file: file.file(),
             source,
@@ -74,8 +73,7 @@ pub(super) fn write(
             made,
             written: Vec::new(),
             // A zip archive states a checksum whether anyone compares it or not.
-            checksums: verify || matches!(plan.container, Container::Torch { .. }),
-            verify,
+            checksums: options.verify || matches!(plan.container, Container::Torch { .. }),
             meter,
         };
         match &plan.container {
@@ -99,16 +97,14 @@ pub(super) fn write(
     })
 }
 
-/// Makes what is to be made, in the order of the file.
-fn produce(
-    plan: &FilePlan,
-    source: &Path,
-    limits: &Limits,
-    verify: bool,
-    to: &SyncSender<Result<Vec<u8>>>,
-) {
+/// Computes, inflates and gathers what no file has as it is, in the order of the plan.
+fn produce(plan: &FilePlan, source: &Path, to: &SyncSender<Result<Vec<u8>>>) {
     for piece in &plan.pieces {
-        let made = make(&piece.content, limits, verify, &mut |chunk| {
+        // The writer asks as well, and has the error to tell.
+        if !matches!(piece.storage.verbatim(), Ok(None)) {
+            continue;
+        }
+        let made = piece.storage.chunks(&mut |chunk| {
             // The writer has gone where it does not take the chunk: it has its own error to tell.
             to.send(Ok(chunk.to_vec()))
                 .map_err(|_| Error::new(ErrorKind::Interrupted))
@@ -117,23 +113,6 @@ fn produce(
             let _ = to.send(Err(error.in_tensor(&piece.label).in_path(source)));
             return;
         }
-    }
-}
-
-fn make(
-    content: &Content,
-    limits: &Limits,
-    verify: bool,
-    each: &mut dyn FnMut(&[u8]) -> Result<()>,
-) -> Result<()> {
-    match content {
-        Content::Copy(_) => Ok(()),
-        Content::Make(make) => make.run(limits, verify, each),
-        Content::Origin(origin, _) => match &**origin {
-            Origin::Made(make) => make.run(limits, verify, each),
-            Origin::Load(encoded) => encoded.load(verify)?.chunks(CHUNK_BYTES).try_for_each(each),
-            Origin::InPlace(stored) => stored.extent.chunks(each),
-        },
     }
 }
 
@@ -146,7 +125,6 @@ struct Output<'a, 'b> {
     made: Receiver<Result<Vec<u8>>>,
     written: Vec<Written>,
     checksums: bool,
-    verify: bool,
     meter: &'a mut Meter<'b>,
 }
 
@@ -154,17 +132,17 @@ impl Output<'_, '_> {
     /// Writes a piece and returns its checksum, or 0 where none is needed.
     fn piece(&mut self, piece: &Piece) -> Result<u32> {
         let position = self.position;
-        let crc = match &piece.content {
-            Content::Copy(stored) => {
-                let crc = self.copy(&stored.extent)?;
-                if let Some(crc) = crc.filter(|_| self.verify) {
-                    stored
-                        .verify(crc)
-                        .map_err(|error| error.in_path(self.source))?;
+        let in_source = |error: Error| error.in_path(self.source);
+        let crc = match piece.storage.verbatim().map_err(in_source)? {
+            Some(range) => {
+                let crc = self.copy(&range)?;
+                if let Some(crc) = crc {
+                    let in_source = |error: Error| error.in_path(self.source);
+                    piece.storage.compare(crc).map_err(in_source)?;
                 }
                 crc
             }
-            _ => Some(self.take_made(piece.len())?),
+            None => Some(self.take_made(piece.len())?),
         };
         let len = self.position.saturating_sub(position);
         if len != piece.len() {
@@ -178,24 +156,24 @@ impl Output<'_, '_> {
         Ok(crc.unwrap_or_default())
     }
 
-    fn copy(&mut self, extent: &Extent) -> Result<Option<u32>> {
-        if extent.len() < LARGE_BYTES {
+    fn copy(&mut self, range: &ByteRange) -> Result<Option<u32>> {
+        if range.byte_len() < LARGE_BYTES {
             let mut hasher = crc32fast::Hasher::new();
-            extent.chunks(&mut |chunk| {
+            range.chunks(&mut |chunk| {
                 hasher.update(chunk);
                 Ok(self.write_all(chunk)?)
             })?;
-            self.meter.advance(extent.len() as u64)?;
+            self.meter.advance(range.byte_len())?;
             return Ok(Some(hasher.finalize()));
         }
         self.flush()?;
         if !self.checksums {
-            self.transfer(extent)?;
+            self.transfer(range)?;
             return Ok(None);
         }
         thread::scope(|scope| {
-            let crc = scope.spawn(|| extent.crc32());
-            self.transfer(extent)?;
+            let crc = scope.spawn(|| range.crc32());
+            self.transfer(range)?;
             match crc.join() {
                 Ok(crc) => crc.map(Some),
                 Err(panic) => std::panic::resume_unwind(panic),
@@ -204,16 +182,16 @@ impl Output<'_, '_> {
     }
 
     /// Moves bytes without a copy of them in this process, where the system can.
-    fn transfer(&mut self, extent: &Extent) -> Result<()> {
-        let Some((source, start)) = extent.in_file() else {
-            return extent.chunks(&mut |chunk| {
+    fn transfer(&mut self, range: &ByteRange) -> Result<()> {
+        let Some((source, start)) = range.in_file() else {
+            return range.chunks(&mut |chunk| {
                 self.file.write_all(chunk)?;
                 self.moved(chunk.len() as u64)
             });
         };
         let mut source = source;
         source.seek(SeekFrom::Start(start))?;
-        let mut left = extent.len() as u64;
+        let mut left = range.byte_len();
         while left > 0 {
             let now = left.min(MOVED_BYTES);
             // Between files this is `copy_file_range`, which shares blocks where it can.

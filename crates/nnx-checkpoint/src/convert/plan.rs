@@ -1,4 +1,4 @@
-//! What files a conversion writes, down to the origin of every byte.
+//! What files a conversion writes, down to the storage that every byte is of.
 
 mod notes;
 mod shards;
@@ -12,17 +12,15 @@ use std::sync::Arc;
 
 use indexmap::{IndexMap, IndexSet};
 
-use super::item::{Items, Transform};
-use super::make::Make;
-use super::options::{ConvertOptions, Tied};
-use super::origin::{Origin, Origins, Stored};
+use super::options::{ConvertOptions, SharedTensors};
+use super::selection::{Selection, Transform};
 use super::target::Target;
 #[cfg(feature = "nnx")]
 use crate::NNCheckpoint;
 use crate::error::{Error, ErrorKind, Result};
 use crate::torch::{TorchObject, write_records};
 use crate::zip::ZipWriter;
-use crate::{CheckpointReader, Dtype, Format, OtherEntry, TargetFormat};
+use crate::{CheckpointReader, Dtype, Format, OtherEntry, Storage, TargetFormat};
 
 /// Values that an error names.
 const SHOWN_VALUES: usize = 8;
@@ -61,23 +59,12 @@ pub(super) enum Container {
     Torch { root: String, program: Vec<u8> },
 }
 
-/// A run of bytes in a file.
+/// A run of bytes in a file: those of a storage.
 #[derive(Debug)]
 pub(super) struct Piece {
     /// The tensor's name, or the storage's key.
     pub(super) label: String,
-    pub(super) content: Content,
-}
-
-/// Where a piece comes from.
-#[derive(Clone, Debug)]
-pub(super) enum Content {
-    /// Bytes as they stand.
-    Copy(Stored),
-    /// Bytes that are made of those of an [`Origin`] that is not [`Origin::InPlace`].
-    Origin(Arc<Origin>, u64),
-    /// A tensor that does not lie in its storage row by row.
-    Make(Arc<Make>),
+    pub(super) storage: Storage,
 }
 
 /// A tensor as a reader must find it.
@@ -127,11 +114,7 @@ impl Write for Counter {
 impl Piece {
     /// Bytes of the piece.
     pub(super) fn len(&self) -> u64 {
-        match &self.content {
-            Content::Copy(stored) => stored.extent.len() as u64,
-            Content::Origin(_, len) => *len,
-            Content::Make(make) => make.byte_len() as u64,
-        }
+        self.storage.byte_len() as u64
     }
 }
 
@@ -185,40 +168,33 @@ fn shown_values(values: &[OtherEntry]) -> Vec<String> {
 /// When the target cannot hold what is to be converted, or an option does not fit the source.
 pub(super) fn plan(
     reader: &CheckpointReader,
-    origins: &mut Origins,
     target: &Target,
     options: &ConvertOptions,
 ) -> Result<Plan> {
     check_options(reader, target, options)?;
     let is_split = is_split(reader, options);
     #[cfg(feature = "nnx")]
-    if !is_split && let Some(plan) = super::nn_checkpoint::plan(reader, origins, target, options)? {
+    if !is_split && let Some(plan) = super::nn_checkpoint::plan(reader, target, options)? {
         return Ok(plan);
     }
     if !is_split && let Some(object) = whole(reader, target, options) {
-        return torch::whole(reader, &object, origins, target, options);
+        return torch::whole(reader, &object, target, options);
     }
-    let items = Items::of(reader, options)?;
+    let selection = Selection::new(reader, options)?;
     let mut transform = Transform::new(options);
     match target.format {
         TargetFormat::SafeTensors => {
-            let held = Held::of(reader, &items, options)?;
+            let held = Held::of(reader, &selection, options)?;
             let (metadata, dropped_metadata) = metadata(reader, options)?;
             let notes = notes::of_tensors_alone(reader);
-            let mut plan = tensors::plan(
-                items.tensors,
-                metadata,
-                origins,
-                target,
-                options,
-                &mut transform,
-            )?;
+            let mut plan =
+                tensors::plan(selection.tensors, metadata, target, options, &mut transform)?;
             plan.dropped = held.dropped;
             plan.dropped_metadata = dropped_metadata;
             plan.notes.extend(notes);
             Ok(plan)
         }
-        TargetFormat::Torch => torch::flat(reader, items, origins, target, options, &mut transform),
+        TargetFormat::Torch => torch::flat(reader, selection, target, options, &mut transform),
     }
 }
 
@@ -253,7 +229,7 @@ fn check_options(
                 "a PyTorch file has no metadata to add a text to",
             ));
         }
-        if options.tied == Tied::Aliased {
+        if options.tied == SharedTensors::Aliased {
             return Err(Error::unsupported(
                 "a PyTorch file stores tied tensors once as it is, without aliases",
             ));
@@ -348,8 +324,12 @@ struct Held {
 impl Held {
     /// # Errors
     /// When there are such values and the options do not say that they may go.
-    fn of(reader: &CheckpointReader, items: &Items, options: &ConvertOptions) -> Result<Self> {
-        let dropped: Vec<OtherEntry> = items
+    fn of(
+        reader: &CheckpointReader,
+        selection: &Selection,
+        options: &ConvertOptions,
+    ) -> Result<Self> {
+        let dropped: Vec<OtherEntry> = selection
             .others
             .iter()
             .map(|(_, entry)| entry.clone())

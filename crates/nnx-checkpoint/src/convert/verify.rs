@@ -3,11 +3,11 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-use super::origin::Extent;
 use super::output::{Meter, Written};
 use super::plan::{Expected, FilePlan};
 use crate::error::{Error, Result};
 use crate::save::NewFile;
+use crate::source::{ByteRange, Source};
 use crate::{CheckpointReader, Limits, OpenOptions};
 
 /// Threads that read, one a core up to this.
@@ -25,11 +25,10 @@ pub(super) fn verify(
     limits: &Limits,
     meter: &mut Meter<'_>,
 ) -> Result<()> {
-    let mut options = OpenOptions::default()
+    let options = OpenOptions::default()
         .limits(*limits)
         .restore_aliases(false)
         .allow_dangerous_globals(true);
-    options.planned = true;
     let reader = CheckpointReader::open_with(file.path(), &options)?;
     let found = reader.tensors().iter().map(|entry| Expected {
         name: entry.name().to_owned(),
@@ -41,17 +40,14 @@ pub(super) fn verify(
             "the tensors of the file that was written are not those that were meant",
         ));
     }
-    let Some((_, bytes)) = reader.files().first() else {
-        return Err(Error::malformed("the file that was written is gone"));
-    };
-    let whole = Extent::in_open_file(file.file().try_clone()?, &plan.path, bytes.clone());
+    let whole = ByteRange::from(Source::from_file(file.file().try_clone()?)?);
     compare(plan, &whole, written, meter)
 }
 
 /// Compares every piece with its checksum, on as many threads as there are cores.
 fn compare(
     plan: &FilePlan,
-    whole: &Extent,
+    whole: &ByteRange,
     written: &[Written],
     meter: &mut Meter<'_>,
 ) -> Result<()> {
@@ -62,12 +58,9 @@ fn compare(
         let Some(crc) = written.crc else {
             return Ok(());
         };
-        let range = usize::try_from(written.position)
-            .ok()
-            .zip(usize::try_from(written.len).ok());
-        let piece = range
-            .and_then(|(start, len)| whole.part(start, len))
-            .ok_or_else(|| Error::malformed("the file that was written is too short"))?;
+        let piece = whole
+            .slice(written.position, written.len)
+            .map_err(|_| Error::malformed("the file that was written is too short"))?;
         let found = piece.crc32()?;
         if found == crc {
             return Ok(());

@@ -6,8 +6,8 @@ use crate::sniff::{Format, compression};
 /// Zero bytes at the beginning that no file of weights has: eight of them may be the length of a
 /// safetensors header that is wrong.
 const MIN_ZEROS: usize = 16;
-/// Those that are counted, for there may be a disk full of them.
-const COUNTED_ZEROS: usize = 1 << 20;
+/// The first bytes of a file, by which it is judged: there may be a disk full of zeros.
+pub(crate) const HEAD_BYTES: u64 = 1 << 20;
 
 /// The error of a file that is something else. `bytes` are those of the file, or its first ones.
 #[cold]
@@ -48,14 +48,14 @@ const DOWNLOAD: &str =
     "a download gave an error message or a login page instead of the file; fetch it again";
 
 /// The error of a file that its first bytes tell to be of a kind that has nothing to do with models,
-/// or of one that a download has left without its beginning.
+/// or of one that a download has left without its beginning. The file has `byte_len` bytes, of which
+/// `head` are the first ones.
 #[cold]
-pub(crate) fn otherwise(bytes: &[u8]) -> Option<Error> {
-    let head = bytes.get(..COUNTED_ZEROS).unwrap_or(bytes);
+pub(crate) fn otherwise(head: &[u8], byte_len: u64) -> Option<Error> {
     let zeros = head.iter().take_while(|&&byte| byte == 0).count();
     let what = if zeros < MIN_ZEROS {
         None
-    } else if zeros == bytes.len() {
+    } else if zeros as u64 == byte_len {
         Some(format!("a file of nothing but {zeros} zero bytes"))
     } else if zeros == head.len() {
         Some(format!(
@@ -68,7 +68,7 @@ pub(crate) fn otherwise(bytes: &[u8]) -> Option<Error> {
         let hint = "a download that broke off looks like this; fetch it again";
         return Some(not_a_checkpoint(what, hint));
     }
-    let (_, what, hint) = OTHERS.iter().find(|(magic, ..)| bytes.starts_with(magic))?;
+    let (_, what, hint) = OTHERS.iter().find(|(magic, ..)| head.starts_with(magic))?;
     Some(not_a_checkpoint((*what).to_owned(), hint))
 }
 

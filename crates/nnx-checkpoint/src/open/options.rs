@@ -39,8 +39,6 @@ pub struct OpenOptions {
     /// name that it kept. Where both names have a dot in them, as names within a model have, such a
     /// name is listed with the tensor of the kept one. Default: `true`.
     pub restore_aliases: bool,
-    /// Whether tensors are given without their bytes, which the caller finds by their storages.
-    pub(crate) planned: bool,
 }
 
 impl Default for OpenOptions {
@@ -51,7 +49,6 @@ impl Default for OpenOptions {
             verify: true,
             memory_map: true,
             restore_aliases: true,
-            planned: false,
         }
     }
 }

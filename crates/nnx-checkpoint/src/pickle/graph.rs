@@ -63,11 +63,12 @@ impl Graph {
         }
     }
 
-    /// A graph of no node at all, for the reader to fill before anyone sees it.
-    pub(super) fn unfilled() -> Self {
+    /// A graph of no node at all, with room for so many, for the reader to fill before anyone sees
+    /// it.
+    pub(super) fn with_capacity(nodes: usize) -> Self {
         Self {
-            nodes: Vec::new(),
-            offsets: Vec::new(),
+            nodes: Vec::with_capacity(nodes),
+            offsets: Vec::with_capacity(nodes),
             extras: NodeMap::default(),
             root: NodeId::FIRST,
             protocol: 0,

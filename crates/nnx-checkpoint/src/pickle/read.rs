@@ -1,6 +1,7 @@
 //! Pickle bytes to an object graph.
 
 mod apply;
+mod extent;
 mod input;
 mod memo;
 mod number;
@@ -11,6 +12,7 @@ mod text;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use self::extent::ends_within;
 use self::input::Input;
 use self::memo::Memo;
 use self::stack::Stack;
@@ -20,6 +22,11 @@ use crate::{Error, Limits, Result};
 
 /// The newest protocol there is; CPython refuses any other as well.
 const HIGHEST_PROTOCOL: u8 = 5;
+
+/// Bytes of a pickle that make an object, about, in a state dict.
+const BYTES_PER_NODE: usize = 7;
+/// Objects for which room is made before there are any.
+const MOST_RESERVED: usize = 1 << 20;
 
 /// Reads one pickle from the start of `bytes` through its `STOP`; returns the objects that it
 /// describes and how many bytes it occupies. What follows is not looked at.
@@ -113,7 +120,7 @@ impl<'a> Reader<'a> {
     fn new(bytes: &'a [u8], limits: &Limits) -> Self {
         Self {
             input: Input::new(bytes, limits.max_pickle_bytes),
-            graph: Graph::unfilled(),
+            graph: Graph::with_capacity((bytes.len() / BYTES_PER_NODE).min(MOST_RESERVED)),
             stack: Stack::default(),
             memo: Memo::new(limits.max_memo_entries),
             max_nodes: limits.max_pickle_nodes.min(u64::from(u32::MAX)),

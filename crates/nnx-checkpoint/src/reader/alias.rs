@@ -34,9 +34,7 @@ pub(super) fn restore(
         if !is_alias(name, kept) || by_name.contains_key(name.as_str()) {
             continue;
         }
-        let mut alias = entry.clone();
-        alias.place.kept = Some(std::mem::replace(&mut alias.name, name.as_str().into()));
-        aliases.push(alias);
+        aliases.push(entry.with_alias(name));
     }
     match aliases.len() {
         0 => return,

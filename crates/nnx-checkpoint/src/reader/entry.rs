@@ -1,102 +1,177 @@
 //! What a reader lists.
 
+use std::fmt;
 use std::sync::Arc;
 
 use super::part::Part;
+use super::table::{TensorRow, TensorTable};
 use crate::error::{Error, ErrorKind, Result};
 use crate::pickle::NodeId;
+use crate::torch::TensorInfo;
 use crate::{Dtype, Tensor};
 
 /// A tensor of an open checkpoint, without its bytes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct TensorEntry {
-    pub(super) name: Arc<str>,
-    pub(super) dtype: Dtype,
-    pub(super) shape: Vec<usize>,
-    pub(super) bytes: u64,
-    pub(super) storage: Option<usize>,
-    pub(super) layout: &'static str,
-    pub(super) is_array: bool,
-    pub(super) place: Place,
-}
-
-/// Where a tensor is found.
-#[derive(Clone, Debug)]
-pub(super) struct Place {
+    /// The tables of the file that it is in.
+    table: Arc<TensorTable>,
+    row: usize,
     /// The file.
-    pub(super) part: Arc<Part>,
-    /// Its node in the graph of a PyTorch file.
-    pub(super) node: Option<NodeId>,
-    /// The name in a safetensors file, where it is another one.
-    pub(super) kept: Option<Arc<str>>,
+    part: Arc<Part>,
+    /// How many storages the files before that one have.
+    pub(super) first_storage: usize,
+    /// The name, where it is a second one of the tensor of the row.
+    alias: Option<Arc<str>>,
 }
-
-impl PartialEq for Place {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.part, &other.part) && (self.node, &self.kept) == (other.node, &other.kept)
-    }
-}
-
-impl Eq for Place {}
 
 impl TensorEntry {
-    /// The tensor.
+    /// The entry of each row of a file.
+    pub(super) fn of_table(table: TensorTable, part: Part) -> Vec<Self> {
+        let (table, part) = (Arc::new(table), Arc::new(part));
+        let rows = 0..table.len();
+        rows.map(|row| Self {
+            table: Arc::clone(&table),
+            row,
+            part: Arc::clone(&part),
+            first_storage: 0,
+            alias: None,
+        })
+        .collect()
+    }
+
+    /// The same tensor under another name.
+    pub(super) fn with_alias(&self, name: &str) -> Self {
+        Self {
+            alias: Some(name.into()),
+            ..self.clone()
+        }
+    }
+
+    /// Whether the name is a second one of its tensor.
+    pub(super) fn is_alias(&self) -> bool {
+        self.alias.is_some()
+    }
+
+    /// The tensor, whose bytes were read and compared with their checksum.
     ///
     /// # Errors
     /// When its layout has no plain bytes (a sparse tensor, or one on the meta device), it does not
-    /// lie within its storage, or the storage's bytes do not match their checksum.
+    /// lie within its storage, or the storage's bytes cannot be read or do not match their checksum.
     pub fn tensor(&self) -> Result<Tensor> {
-        let place = &self.place;
-        let stored = place.kept.as_ref().unwrap_or(&self.name);
-        place
-            .part
-            .tensor(place.node, stored)
-            .transpose()
-            .unwrap_or_else(|| Err(Error::new(ErrorKind::NoSuchTensor)))
-            .map_err(|error| error.in_tensor(&self.name))
+        let tensor = self.unread_tensor()?;
+        match tensor.storage().bytes() {
+            Ok(_) => Ok(tensor),
+            Err(error) => Err(error.in_tensor(self.name())),
+        }
+    }
+
+    /// The tensor, whose bytes are read when they are asked for: the tensor tells then if they are
+    /// not what the file states.
+    ///
+    /// # Errors
+    /// As for [`tensor`](Self::tensor), but for what the storage's bytes would tell.
+    pub fn unread_tensor(&self) -> Result<Tensor> {
+        let missing = || Error::new(ErrorKind::NoSuchTensor);
+        let row = self.row().ok_or_else(missing)?;
+        self.part
+            .unread_tensor(row, self.name_in_file())
+            .unwrap_or_else(|| Err(missing()))
+            .map_err(|error| error.in_tensor(self.name()))
+    }
+
+    /// What the pickle says of a tensor of a PyTorch file; none for a number or an array that is
+    /// listed as one.
+    pub(crate) fn info(&self) -> Option<&TensorInfo> {
+        self.part.info(self.row()?)
+    }
+
+    /// What its file has of it; all else of an entry is that of another one.
+    fn row(&self) -> Option<&TensorRow> {
+        self.table.row(self.row)
     }
 
     /// Its node in the graph of a PyTorch file.
     pub(crate) fn node(&self) -> Option<NodeId> {
-        self.place.node
+        self.row()?.node
     }
 
     /// Whether the file has it as an array of NumPy.
     pub(crate) fn is_array(&self) -> bool {
-        self.is_array
+        self.row().is_some_and(|row| row.is_array)
+    }
+
+    /// The name that the file has for it.
+    pub(super) fn name_in_file(&self) -> &str {
+        self.row().map_or("", |row| self.table.name(row))
     }
 
     /// The name: mapping keys, sequence indices and attribute names joined with `.`. A tensor that
     /// is the whole of its file has the empty name.
     pub fn name(&self) -> &str {
-        &self.name
+        match &self.alias {
+            Some(alias) => alias,
+            None => self.name_in_file(),
+        }
     }
 
     /// The element type.
     pub fn dtype(&self) -> Dtype {
-        self.dtype
+        self.row().map_or(Dtype::UInt8, |row| row.dtype)
     }
 
     /// Elements along each dimension; empty for a scalar.
     pub fn shape(&self) -> &[usize] {
-        &self.shape
+        self.row().map_or(&[], |row| self.table.shape(row))
     }
 
     /// Bytes of the tensor when contiguous: elements times the size of one, or, where a byte holds
     /// several of them, as many bytes as they fill. Of a nested tensor, those of its values.
     pub fn byte_len(&self) -> u64 {
-        self.bytes
+        self.row().map_or(0, |row| row.byte_len)
     }
 
     /// A number that tensors of one storage share, and only they; none for a tensor without a
     /// storage of its own, such as a sparse one, or one that the file holds as a Python number.
     pub fn storage(&self) -> Option<usize> {
-        self.storage
+        let storage = self.row()?.storage?;
+        Some(storage.saturating_add(self.first_storage))
     }
 
     /// PyTorch's name of the layout: `strided`, `quantized`, `sparse_coo`, `meta` and so on.
     pub fn layout_name(&self) -> &'static str {
-        self.layout
+        self.row().map_or("", |row| row.layout)
+    }
+
+    /// What two entries are compared by.
+    fn parts(&self) -> (&str, Dtype, &[usize], u64, Option<usize>, &str) {
+        (
+            self.name(),
+            self.dtype(),
+            self.shape(),
+            self.byte_len(),
+            self.storage(),
+            self.layout_name(),
+        )
+    }
+}
+
+impl PartialEq for TensorEntry {
+    fn eq(&self, other: &Self) -> bool {
+        self.parts() == other.parts()
+    }
+}
+
+impl Eq for TensorEntry {}
+
+impl fmt::Debug for TensorEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TensorEntry")
+            .field("name", &self.name())
+            .field("dtype", &self.dtype())
+            .field("shape", &self.shape())
+            .field("storage", &self.storage())
+            .field("layout", &self.layout_name())
+            .finish_non_exhaustive()
     }
 }
 

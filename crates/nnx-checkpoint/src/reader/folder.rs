@@ -280,7 +280,7 @@ pub fn shards_of(index: impl AsRef<Path>) -> Result<Vec<PathBuf>> {
     let limits = Limits::default();
     let read = || -> Result<Vec<PathBuf>> {
         let source = Source::open(path)?;
-        let index = index::parse(source.bytes(), &limits)?;
+        let index = index::parse(&source.into(), &limits)?;
         let shards = shards::by_shard(&index.weights, &limits)?;
         let paths = shards.keys();
         paths

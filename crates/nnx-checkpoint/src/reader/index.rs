@@ -11,6 +11,7 @@ use serde::de::{Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 
 use crate::Limits;
 use crate::error::{Error, ErrorKind, Result};
+use crate::source::ByteRange;
 use crate::unique_keys::{DuplicateRefusingMap, twice};
 
 /// The key that makes a JSON file an index.
@@ -32,15 +33,13 @@ pub(super) struct Index {
 /// # Errors
 /// When the bytes are no JSON object with a `weight_map` of texts, one name stands there twice, or
 /// the index is larger than [`Limits::max_header_bytes`].
-pub(super) fn parse(bytes: &[u8], limits: &Limits) -> Result<Index> {
-    if bytes.len() as u64 > limits.max_header_bytes {
-        return Err(Error::limit(
-            "max_header_bytes",
-            limits.max_header_bytes,
-            bytes.len() as u64,
-        ));
+pub(super) fn parse(bytes: &ByteRange, limits: &Limits) -> Result<Index> {
+    let (allowed, found) = (limits.max_header_bytes, bytes.byte_len());
+    if found > allowed {
+        return Err(Error::limit("max_header_bytes", allowed, found));
     }
-    let mut json = serde_json::Deserializer::from_slice(bytes);
+    let text = bytes.bytes()?;
+    let mut json = serde_json::Deserializer::from_slice(&text);
     json.deserialize_map(IndexVisitor)
         .and_then(|index| json.end().map(|()| index))
         .map_err(|error| Error::malformed(format!("the index is no valid one: {error}")))

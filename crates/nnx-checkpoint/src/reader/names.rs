@@ -14,17 +14,16 @@
 //! module that stands in two places; else in full under its first name alone. A reference back to
 //! something on the way from the root is listed as that and not followed.
 
-use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::collections::HashSet;
 
 use super::describe::describe;
-use super::entry::{OtherEntry, Place, TensorEntry, byte_len};
-use super::number;
-use super::part::Part;
+use super::entry::{OtherEntry, byte_len};
 use super::survey::{Survey, TensorNode, Wrapper};
+use super::table::{TensorRow, TensorTable};
 use super::view::{self, Child, Role};
+use super::{CheckpointReader, number};
 use crate::error::{Error, ErrorKind, Result, one_line, shown_path};
+use crate::name_index::NameIndex;
 use crate::numpy::Array;
 use crate::pickle::{NodeId, NodeMap};
 use crate::torch::{Layout, TensorInfo, TorchObject};
@@ -33,37 +32,51 @@ use crate::{Dtype, Limits};
 /// What a name counts for beside its bytes: about what a listing keeps with it.
 const BYTES_PER_NAME: u64 = 128;
 
+/// What is added to the number that a name has in the index where it is not that of a tensor, but
+/// that of another value.
+const OTHERS: u32 = 1 << 31;
+
 /// Everything that a graph holds, by name.
 #[derive(Debug, Default)]
-pub(super) struct Listing {
-    pub(super) tensors: Vec<TensorEntry>,
-    pub(super) others: Vec<OtherEntry>,
-    /// Where each tensor stands among them; none for the names of other values.
-    pub(super) by_name: HashMap<Arc<str>, Option<usize>>,
-    /// How many arrays of NumPy are among the tensors, each counted once.
-    pub(super) arrays: usize,
+struct Listing {
+    tensors: TensorTable,
+    others: Vec<OtherEntry>,
+}
+
+impl Listing {
+    fn is_name(&self, number: u32, name: &str) -> bool {
+        let index = usize::try_from(number & !OTHERS).unwrap_or(usize::MAX);
+        if number & OTHERS != 0 {
+            return self
+                .others
+                .get(index)
+                .is_some_and(|other| *other.path == *name);
+        }
+        let row = self.tensors.row(index);
+        row.is_some_and(|row| self.tensors.name(row) == name)
+    }
 }
 
 /// Lists what lies below the root, and the constants of a TorchScript program below
-/// `CONSTANTS.c<index>`, as the program calls them.
+/// `CONSTANTS.c<index>`, as the program calls them. Gives the
+/// tensors, and what the pickle says of each.
 ///
 /// # Errors
 /// When two values would get one name, a tensor cannot be told, or one of
 /// [`Limits::max_depth`], [`Limits::max_listed`], [`Limits::max_name_bytes`] and
 /// [`Limits::max_shared_name_bytes`] is reached.
 pub(super) fn list(
+    reader: &mut CheckpointReader,
     object: &TorchObject,
-    part: &Arc<Part>,
     constants: Option<NodeId>,
     has_arrays: bool,
     limits: &Limits,
-) -> Result<Listing> {
+) -> Result<(TensorTable, Vec<Option<TensorInfo>>)> {
     let graph = object.graph();
     let roots: Vec<NodeId> = std::iter::once(graph.root()).chain(constants).collect();
     let survey = Survey::of(object, &roots, has_arrays, limits)?;
     let mut walk = Walk {
         object,
-        part,
         limits,
         survey: &survey,
         path: String::new(),
@@ -73,6 +86,7 @@ pub(super) fn list(
         name_bytes: 0,
         shared_name_bytes: 0,
         listing: Listing::default(),
+        names: NameIndex::with_capacity(survey.tensor_count()),
     };
     walk.from(graph.root())?;
     if let Some(constants) = constants {
@@ -87,15 +101,17 @@ pub(super) fn list(
         }
     }
     walk.nameless()?;
-    walk.listing.arrays = walk.arrays.len();
-    Ok(walk.listing)
+    // An array has a storage of its own, whichever others share its content.
+    reader.storages = object.storage_count().saturating_add(walk.arrays.len());
+    reader.others = walk.listing.others;
+    reader.names = walk.names;
+    Ok((walk.listing.tensors, survey.into_infos()))
 }
 
 struct Walk<'a> {
     object: &'a TorchObject,
-    part: &'a Arc<Part>,
     limits: &'a Limits,
-    survey: &'a Survey,
+    survey: &'a Survey<'a>,
     /// The name of where the walk is.
     path: String,
     /// What lies between the root and here, with the length of its name.
@@ -108,12 +124,14 @@ struct Walk<'a> {
     /// What the names take that are more than the graph has objects.
     shared_name_bytes: u64,
     listing: Listing,
+    /// The numbers of the names.
+    names: NameIndex,
 }
 
 /// Something that is being walked.
 struct Frame<'a> {
     node: NodeId,
-    children: std::slice::Iter<'a, Child>,
+    children: std::slice::Iter<'a, Child<'a>>,
     /// The length of its name.
     path: usize,
     is_root: bool,
@@ -228,44 +246,34 @@ impl<'a> Walk<'a> {
     }
 
     fn tensor(&mut self, node: NodeId, info: &TensorInfo) -> Result<()> {
+        let byte_len = self.byte_len(info)?;
         let storage = info.layout.storage();
-        let entry = TensorEntry {
-            name: self.name(Some(self.listing.tensors.len()))?,
-            dtype: info.dtype,
-            shape: info.shape.clone(),
-            bytes: self.byte_len(info)?,
+        let row = TensorRow {
             storage: storage.and_then(|node| self.object.storage_index(node)),
-            layout: info.layout.name(),
-            is_array: false,
-            place: Place {
-                part: Arc::clone(self.part),
-                node: Some(node),
-                kept: None,
-            },
+            node: Some(node),
+            info: self.survey.tensor_index(node),
+            ..TensorRow::new(info.dtype, byte_len, info.layout.name())
         };
-        self.listing.tensors.push(entry);
-        Ok(())
+        self.push_tensor(&info.shape, row)
     }
 
     /// Lists an array of NumPy as the tensor that has its elements.
     fn array(&mut self, node: NodeId, array: &Array) -> Result<()> {
         let next = self.arrays.len();
         let number = *self.arrays.entry(node).or_insert(next);
-        let entry = TensorEntry {
-            name: self.name(Some(self.listing.tensors.len()))?,
-            dtype: array.dtype,
-            shape: array.shape.clone(),
-            bytes: byte_len(array.dtype, &array.shape),
+        let len = byte_len(array.dtype, &array.shape);
+        let row = TensorRow {
             storage: Some(self.object.storage_count().saturating_add(number)),
-            layout: "strided",
             is_array: true,
-            place: Place {
-                part: Arc::clone(self.part),
-                node: Some(node),
-                kept: None,
-            },
+            node: Some(node),
+            ..TensorRow::new(array.dtype, len, "strided")
         };
-        self.listing.tensors.push(entry);
+        self.push_tensor(&array.shape, row)
+    }
+
+    fn push_tensor(&mut self, shape: &[usize], row: TensorRow) -> Result<()> {
+        self.name(self.listing.tensors.len(), 0)?;
+        self.listing.tensors.push(&self.path, shape, row);
         Ok(())
     }
 
@@ -283,26 +291,14 @@ impl<'a> Walk<'a> {
 
     /// Lists a number as the tensor that is made of it.
     fn number(&mut self, node: NodeId, dtype: Dtype) -> Result<()> {
-        let entry = TensorEntry {
-            name: self.name(Some(self.listing.tensors.len()))?,
-            dtype,
-            shape: Vec::new(),
-            bytes: byte_len(dtype, &[]),
-            storage: None,
-            layout: "strided",
-            is_array: false,
-            place: Place {
-                part: Arc::clone(self.part),
-                node: Some(node),
-                kept: None,
-            },
+        let row = TensorRow {
+            node: Some(node),
+            ..TensorRow::new(dtype, byte_len(dtype, &[]), "strided")
         };
-        self.listing.tensors.push(entry);
-        Ok(())
+        self.push_tensor(&[], row)
     }
 
     fn other(&mut self, id: NodeId, addition: &str) -> Result<()> {
-        let path = self.name(None)?;
         let mut description = match self.survey.tensor(id) {
             Some(TensorNode::Read(info)) => tensor_in_words(info.dtype, &info.shape),
             Some(TensorNode::Array(array)) => tensor_in_words(array.dtype, &array.shape),
@@ -310,11 +306,16 @@ impl<'a> Walk<'a> {
             None => describe(self.object, id),
         };
         description.push_str(addition);
+        self.push_other(id, description, false)
+    }
+
+    fn push_other(&mut self, id: NodeId, description: String, is_flattened: bool) -> Result<()> {
+        self.name(self.listing.others.len(), OTHERS)?;
         self.listing.others.push(OtherEntry {
-            path,
+            path: self.path.as_str().into(),
             description,
             node: Some(id),
-            is_flattened: false,
+            is_flattened,
         });
         Ok(())
     }
@@ -336,31 +337,30 @@ impl<'a> Walk<'a> {
         } else {
             ""
         };
-        let path = self.name(None)?;
-        self.listing.others.push(OtherEntry {
-            path,
-            description: one_line(&format!(
-                "{} {what}{parts}",
-                tensor_in_words(wrapper.dtype, &wrapper.shape)
-            )),
-            node: Some(id),
-            is_flattened: true,
-        });
-        Ok(())
+        let description = one_line(&format!(
+            "{} {what}{parts}",
+            tensor_in_words(wrapper.dtype, &wrapper.shape)
+        ));
+        self.push_other(id, description, true)
     }
 
-    /// Takes the path as the name of a tensor or of another value; it must be free.
-    fn name(&mut self, place: Option<usize>) -> Result<Arc<str>> {
-        let name: Arc<str> = self.path.as_str().into();
-        let bytes = name.len() as u64;
+    /// Takes the path as the name of the tensor or of the other value of that place; it must be free.
+    fn name(&mut self, place: usize, kind: u32) -> Result<()> {
+        let bytes = self.path.len() as u64;
         self.name_bytes = self.name_bytes.saturating_add(bytes);
-        let listed = (self.listing.by_name.len() as u64).saturating_add(1);
+        let listed = self
+            .listing
+            .tensors
+            .len()
+            .saturating_add(self.listing.others.len());
+        let listed = (listed as u64).saturating_add(1);
         if listed > self.object.graph().len() as u64 {
             let taken = bytes.saturating_add(BYTES_PER_NAME);
             self.shared_name_bytes = self.shared_name_bytes.saturating_add(taken);
         }
+        let max_listed = self.limits.max_listed.min(OTHERS.into());
         for (limit, allowed, found) in [
-            ("max_listed", self.limits.max_listed, listed),
+            ("max_listed", max_listed, listed),
             (
                 "max_name_bytes",
                 self.limits.max_name_bytes,
@@ -376,14 +376,13 @@ impl<'a> Walk<'a> {
                 return Err(Error::limit(limit, allowed, found));
             }
         }
-        match self.listing.by_name.entry(name.clone()) {
-            Entry::Vacant(vacant) => vacant.insert(place),
-            Entry::Occupied(_) => {
-                let name = name.to_string();
-                return Err(Error::new(ErrorKind::NameCollision { name }));
-            }
-        };
-        Ok(name)
+        let number = u32::try_from(place).unwrap_or_default() | kind;
+        let (path, listing) = (&self.path, &self.listing);
+        let is_name = |other| listing.is_name(other, path);
+        self.names.insert(path, number, is_name).map_err(|_| {
+            let name = self.path.clone();
+            Error::new(ErrorKind::NameCollision { name })
+        })
     }
 
     /// Lists the tensors that no name leads to, such as attributes of tensors and keys of mappings.
@@ -394,29 +393,21 @@ impl<'a> Walk<'a> {
                 Some(offset) => format!("<tensor at {offset:#x}>"),
                 None => format!("<tensor {}>", self.listing.others.len()),
             };
-            let path = self.name(None)?;
             let what = match node {
                 TensorNode::Read(info) => tensor_in_words(info.dtype, &info.shape),
                 TensorNode::Array(array) => tensor_in_words(array.dtype, &array.shape),
                 TensorNode::Refused => "a tensor that cannot be read".to_owned(),
             };
-            self.listing.others.push(OtherEntry {
-                path,
-                description: format!("{what}, to which no name leads"),
-                node: Some(id),
-                is_flattened: false,
-            });
+            self.push_other(id, format!("{what}, to which no name leads"), false)?;
         }
         Ok(())
     }
 }
 
 /// Whether no two have one name, as an argument and an attribute of an object may.
-fn have_names_of_their_own(children: &[Child]) -> bool {
+fn have_names_of_their_own(children: &[Child<'_>]) -> bool {
     let mut names = HashSet::new();
-    children
-        .iter()
-        .all(|child| names.insert(child.key.as_str()))
+    children.iter().all(|child| names.insert(&*child.key))
 }
 
 fn tensor_in_words(dtype: Dtype, shape: &[usize]) -> String {

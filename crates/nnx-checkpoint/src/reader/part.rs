@@ -1,46 +1,59 @@
-//! One file of an open checkpoint: where the bytes of its tensors come from.
+//! One file of an open checkpoint: where its tensors come from.
 
 use std::sync::Arc;
 
 use super::arrays::ArrayContents;
 use super::number;
+use super::table::TensorRow;
 use crate::Tensor;
 use crate::error::Result;
-use crate::pickle::NodeId;
 use crate::safetensors::SafeTensors;
-use crate::torch::TorchObject;
+use crate::torch::{TensorInfo, TorchObject};
 
 /// One file of an open checkpoint.
 #[derive(Debug)]
 pub(super) enum Part {
-    Torch(Arc<TorchObject>, ArrayContents),
-    SafeTensors(Arc<SafeTensors>),
+    Torch(TorchFile),
+    SafeTensors(SafeTensors),
+}
+
+/// A PyTorch file.
+#[derive(Debug)]
+pub(super) struct TorchFile {
+    pub(super) object: Arc<TorchObject>,
+    /// What the pickle says of the tensors that are listed, found once.
+    pub(super) infos: Vec<Option<TensorInfo>>,
+    pub(super) arrays: ArrayContents,
 }
 
 impl Part {
-    /// The object of a PyTorch file.
-    pub(super) fn object(&self) -> Option<&Arc<TorchObject>> {
+    /// What the pickle says of the tensor of a row.
+    pub(super) fn info(&self, row: &TensorRow) -> Option<&TensorInfo> {
         match self {
-            Self::Torch(object, _) => Some(object),
+            Self::Torch(file) => file.infos.get(row.info?)?.as_ref(),
             Self::SafeTensors(_) => None,
         }
     }
 
-    /// The tensor of a node of a PyTorch file's graph, or of a name in a safetensors file; `None`
-    /// when there is none.
+    /// The tensor of a row, which the file calls by that name; `None` when there is none. Its bytes
+    /// are read when they are asked for.
     ///
     /// # Errors
-    /// When the tensor has no plain bytes, or those do not match their checksum.
-    pub(super) fn tensor(&self, node: Option<NodeId>, name: &str) -> Result<Option<Tensor>> {
-        match (self, node) {
-            (Self::Torch(object, contents), Some(node)) => object
-                .tensor(node)
-                .transpose()
-                .or_else(|| contents.tensor(object.graph(), node))
-                .or_else(|| number::tensor(object.graph().node(node)))
-                .transpose(),
-            (Self::SafeTensors(file), _) => Ok(file.get(name).cloned()),
-            (Self::Torch(..), None) => Ok(None),
+    /// When the tensor has no plain bytes.
+    pub(super) fn unread_tensor(&self, row: &TensorRow, name: &str) -> Option<Result<Tensor>> {
+        match self {
+            Self::Torch(file) => {
+                let node = row.node?;
+                let graph = file.object.graph();
+                match self.info(row) {
+                    Some(info) => Some(file.object.tensor_of(info, node)),
+                    None => file
+                        .arrays
+                        .tensor(graph, node)
+                        .or_else(|| number::tensor(graph.node(node))),
+                }
+            }
+            Self::SafeTensors(file) => file.get(name).cloned().map(Ok),
         }
     }
 }

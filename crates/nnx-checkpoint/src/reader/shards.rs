@@ -2,18 +2,20 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use indexmap::IndexMap;
 
 use super::entry::TensorEntry;
-use super::file::{self, File};
+use super::file;
 use super::{CheckpointReader, alias, index};
 use crate::Limits;
 use crate::error::{Error, ErrorKind, Result};
 use crate::open::OpenOptions;
 use crate::sniff::Format;
+use crate::source::ByteRange;
 
+/// Files that are kept open at a time; bytes of further ones are taken from their maps.
+const MAX_OPEN_FILES: usize = 256;
 /// How many names a note shows.
 const SHOWN_NAMES: usize = 5;
 
@@ -36,7 +38,7 @@ pub(super) fn by_shard<'a>(
 /// Opens the files that an index in the folder names.
 pub(super) fn sharded(
     folder: &Path,
-    index: &[u8],
+    index: &ByteRange,
     options: &OpenOptions,
 ) -> Result<CheckpointReader> {
     let index = index::parse(index, &options.limits)?;
@@ -57,10 +59,10 @@ pub(super) fn sharded(
     let mut reader = CheckpointReader::empty(Format::ShardedSafeTensors);
     let mut found: HashMap<String, TensorEntry> = HashMap::new();
     for ((shard, names), path) in names_of.iter().zip(&paths) {
-        let mut held: HashMap<Arc<str>, TensorEntry> = reader
+        let mut held: HashMap<String, TensorEntry> = reader
             .open_shard(shard, path, options)?
             .into_iter()
-            .map(|entry| (entry.name.clone(), entry))
+            .map(|entry| (entry.name().to_owned(), entry))
             .collect();
         for &name in names {
             let entry = held.remove(name).ok_or_else(|| {
@@ -74,9 +76,7 @@ pub(super) fn sharded(
         }
         if options.restore_aliases {
             // These come back below.
-            held.retain(|name, entry| {
-                entry.place.kept.is_none() || !index.metadata.contains_key(&**name)
-            });
+            held.retain(|name, entry| !entry.is_alias() || !index.metadata.contains_key(name));
         }
         note_unlisted(&mut reader, shard, &held);
     }
@@ -85,9 +85,7 @@ pub(super) fn sharded(
     if options.restore_aliases {
         alias::restore(&mut reader.tensors, &index.metadata, &mut reader.notes);
     }
-    for (index, entry) in reader.tensors.iter().enumerate() {
-        reader.by_name.insert(entry.name.clone(), Some(index));
-    }
+    reader.index_tensors();
     Ok(reader)
 }
 
@@ -101,31 +99,19 @@ pub(super) fn unindexed(paths: &[PathBuf], options: &OpenOptions) -> Result<Chec
     for path in paths {
         let shard = path.file_name().unwrap_or_default().to_string_lossy();
         for entry in reader.open_shard(&shard, path, options)? {
-            let next = reader.tensors.len();
-            if reader
-                .by_name
-                .insert(entry.name.clone(), Some(next))
-                .is_some()
-            {
-                let name = entry.name.to_string();
-                return Err(Error::new(ErrorKind::NameCollision { name }).in_path(path));
-            }
-            reader.tensors.push(entry);
+            let added = reader.push_tensor(entry);
+            added.map_err(|error| error.in_path(path))?;
         }
     }
     Ok(reader)
 }
 
 /// Says which tensors of a shard the index does not list, or lists in another shard.
-fn note_unlisted(
-    reader: &mut CheckpointReader,
-    shard: &str,
-    rest: &HashMap<Arc<str>, TensorEntry>,
-) {
+fn note_unlisted(reader: &mut CheckpointReader, shard: &str, rest: &HashMap<String, TensorEntry>) {
     if rest.is_empty() {
         return;
     }
-    let mut names: Vec<&str> = rest.keys().map(|name| &**name).collect();
+    let mut names: Vec<&str> = rest.keys().map(String::as_str).collect();
     names.sort_unstable();
     let more = if names.len() > SHOWN_NAMES {
         ", …"
@@ -148,18 +134,17 @@ impl CheckpointReader {
         path: &Path,
         options: &OpenOptions,
     ) -> Result<Vec<TensorEntry>> {
-        let source = options.source(path)?;
-        let file = file::read(source.bytes(), options).map_err(|error| error.in_path(path))?;
-        let tensors = self.take_shard(shard, file);
-        self.files
-            .push((path.to_path_buf(), source.bytes().clone()));
-        Ok(tensors)
+        let mut source = options.source(path)?;
+        if self.files >= MAX_OPEN_FILES {
+            source = source.with_file_closed();
+        }
+        let file = file::read(&source.into(), options).map_err(|error| error.in_path(path))?;
+        Ok(self.take_shard(shard, file))
     }
 
     /// Adds all that a shard holds, but for its tensors, which are given back.
-    fn take_shard(&mut self, shard: &str, file: File) -> Vec<TensorEntry> {
-        let part = self.parts.len();
-        if part == 0 && file.format != Format::SafeTensors {
+    fn take_shard(&mut self, shard: &str, file: Self) -> Vec<TensorEntry> {
+        if self.files == 0 && file.format != Format::SafeTensors {
             self.format = Format::ShardedTorch;
         }
         for mut other in file.others {
@@ -188,11 +173,11 @@ impl CheckpointReader {
             .extend(notes.map(|note| format!("{note}, in shard `{shard}`")));
         let first = self.storages;
         self.storages = self.storages.saturating_add(file.storages);
-        self.parts.push(file.part);
+        self.files = self.files.saturating_add(1);
         file.tensors
             .into_iter()
             .map(|mut entry| {
-                entry.storage = entry.storage.map(|index| index.saturating_add(first));
+                entry.first_storage = first;
                 entry
             })
             .collect()

@@ -12,10 +12,10 @@ use crate::{Dtype, Limits};
 
 /// The objects below the roots: what lies below each, which are tensors, and which hold one.
 #[derive(Debug)]
-pub(super) struct Survey {
+pub(super) struct Survey<'a> {
     /// Of a file whose arrays are tensors, how long their contents are.
     lengths: Option<Lengths>,
-    children: NodeMap<Vec<Child>>,
+    children: NodeMap<Vec<Child<'a>>>,
     wrappers: NodeMap<Wrapper>,
     tensors: Vec<(NodeId, TensorNode)>,
     /// For every node of the graph: what it is, and, of a tensor, which of them.
@@ -101,7 +101,7 @@ impl TensorNode {
     }
 }
 
-impl Survey {
+impl<'a> Survey<'a> {
     /// Looks at everything below the roots, each object once.
     ///
     /// # Errors
@@ -109,7 +109,7 @@ impl Survey {
     /// share one long text among many. When there are more of them than
     /// [`Limits::max_pickle_nodes`]: it may share one long list of arguments or attributes.
     pub(super) fn of(
-        object: &TorchObject,
+        object: &'a TorchObject,
         roots: &[NodeId],
         has_arrays: bool,
         limits: &Limits,
@@ -205,13 +205,33 @@ impl Survey {
 
     /// The tensor that a node is, if it is one.
     pub(super) fn tensor(&self, id: NodeId) -> Option<&TensorNode> {
+        self.tensors
+            .get(self.tensor_index(id)?)
+            .map(|tensor| &tensor.1)
+    }
+
+    /// Where among the tensors the one that a node is.
+    pub(super) fn tensor_index(&self, id: NodeId) -> Option<usize> {
         match self.mark(id) {
-            Mark::Tensor(place) => self
-                .tensors
-                .get(usize::try_from(place).ok()?)
-                .map(|tensor| &tensor.1),
+            Mark::Tensor(place) => usize::try_from(place).ok(),
             _ => None,
         }
+    }
+
+    /// How many tensors there are.
+    pub(super) fn tensor_count(&self) -> usize {
+        self.tensors.len()
+    }
+
+    /// What the pickle says of each tensor; none of those that are not understood.
+    pub(super) fn into_infos(self) -> Vec<Option<TensorInfo>> {
+        let tensors = self.tensors.into_iter();
+        tensors
+            .map(|(_, tensor)| match tensor {
+                TensorNode::Read(info) => Some(info),
+                TensorNode::Array(_) | TensorNode::Refused => None,
+            })
+            .collect()
     }
 
     /// The tensor of a class of its own that a node is, if its parts are the tensors.
@@ -220,7 +240,7 @@ impl Survey {
     }
 
     /// What lies below a node.
-    pub(super) fn children(&self, id: NodeId) -> &[Child] {
+    pub(super) fn children(&self, id: NodeId) -> &[Child<'a>] {
         self.children.get(&id).map_or(&[], Vec::as_slice)
     }
 

@@ -9,6 +9,8 @@ pub(super) use self::effort::effort;
 pub(super) use self::object::{has_attributes, pairs};
 pub(super) use self::quantized::script_object;
 
+use std::borrow::Cow;
+
 use super::number;
 use crate::pickle::{Call, Graph, Node, NodeId, Object};
 
@@ -18,9 +20,9 @@ const MAPPINGS: usize = 2;
 
 /// An object below another.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Child {
+pub(super) struct Child<'a> {
     /// The part of the name that leads to it.
-    pub(super) key: String,
+    pub(super) key: Cow<'a, str>,
     pub(super) id: NodeId,
     pub(super) role: Role,
 }
@@ -36,8 +38,8 @@ pub(super) enum Role {
     Aside,
 }
 
-impl Child {
-    fn new(key: impl Into<String>, id: NodeId) -> Self {
+impl<'a> Child<'a> {
+    fn new(key: impl Into<Cow<'a, str>>, id: NodeId) -> Self {
         Self::of_role(key, id, Role::Kept)
     }
 
@@ -46,7 +48,7 @@ impl Child {
         self.role == Role::Number && number::dtype(graph.node(self.id)).is_some()
     }
 
-    fn of_role(key: impl Into<String>, id: NodeId, role: Role) -> Self {
+    fn of_role(key: impl Into<Cow<'a, str>>, id: NodeId, role: Role) -> Self {
         Self {
             key: key.into(),
             id,
@@ -57,7 +59,7 @@ impl Child {
 
 /// The objects below one, in the order of the file; none for one that nothing lies below, and for a
 /// sequence whose items are all plain, however long it is.
-pub(super) fn children(graph: &Graph, id: NodeId) -> Vec<Child> {
+pub(super) fn children(graph: &Graph, id: NodeId) -> Vec<Child<'_>> {
     match graph.node(id) {
         Node::Tuple(items) | Node::FrozenSet(items) => unless_plain(graph, items),
         Node::List(items) | Node::Set(items) => unless_plain(graph, items),
@@ -74,7 +76,7 @@ pub(super) fn children(graph: &Graph, id: NodeId) -> Vec<Child> {
 
 /// What lies below an object of PyTorch's C++ part: the members of its state, or the state itself
 /// where it has none.
-fn script_members(graph: &Graph, state: NodeId) -> Vec<Child> {
+fn script_members(graph: &Graph, state: NodeId) -> Vec<Child<'_>> {
     match graph.node(state) {
         Node::Tuple(items) => unless_plain(graph, items),
         Node::List(items) => unless_plain(graph, items),
@@ -86,7 +88,7 @@ fn script_members(graph: &Graph, state: NodeId) -> Vec<Child> {
 
 /// What lies below a tensor of a Python class that keeps its elements in attributes: these, of the
 /// state that is its dict, or a pair of its dict and its slots.
-pub(super) fn attributes_of_tensor(graph: &Graph, state: NodeId) -> Vec<Child> {
+pub(super) fn attributes_of_tensor(graph: &Graph, state: NodeId) -> Vec<Child<'_>> {
     let parts = match graph.node(state) {
         Node::Tuple(parts) => parts,
         _ => &[state][..],
@@ -117,7 +119,7 @@ pub(super) fn is_plain(node: &Node) -> bool {
     )
 }
 
-fn unless_plain(graph: &Graph, items: &[NodeId]) -> Vec<Child> {
+fn unless_plain<'a>(graph: &'a Graph, items: &[NodeId]) -> Vec<Child<'a>> {
     if items.iter().all(|&id| is_plain(graph.node(id))) {
         Vec::new()
     } else {
@@ -147,7 +149,7 @@ pub(super) fn unwrapped(graph: &Graph, id: NodeId) -> NodeId {
     inner().unwrap_or(id)
 }
 
-fn indexed(items: &[NodeId]) -> Vec<Child> {
+fn indexed<'a>(items: &[NodeId]) -> Vec<Child<'a>> {
     items
         .iter()
         .enumerate()
@@ -155,7 +157,7 @@ fn indexed(items: &[NodeId]) -> Vec<Child> {
         .collect()
 }
 
-fn keyed(graph: &Graph, pairs: &[(NodeId, NodeId)]) -> Vec<Child> {
+fn keyed<'a>(graph: &'a Graph, pairs: &[(NodeId, NodeId)]) -> Vec<Child<'a>> {
     pairs
         .iter()
         .enumerate()
@@ -168,20 +170,18 @@ fn keyed(graph: &Graph, pairs: &[(NodeId, NodeId)]) -> Vec<Child> {
 ///
 /// A byte string of Python 2 that is no UTF-8 is decoded as Latin-1, as it is for whoever reads such
 /// a file in Python 3 with `encoding='latin1'`.
-pub(super) fn key(graph: &Graph, id: NodeId, index: usize) -> String {
+pub(super) fn key(graph: &Graph, id: NodeId, index: usize) -> Cow<'_, str> {
     if let Some(text) = graph.text(id) {
-        return text.to_owned();
+        return text.into();
     }
     match graph.node(id) {
-        Node::ByteString(bytes) => latin1(bytes),
-        Node::Bytes(bytes) if std::str::from_utf8(bytes).is_ok() => {
-            String::from_utf8_lossy(bytes).into_owned()
-        }
-        Node::Int(value) => value.to_string(),
-        Node::Bool(true) => "True".to_owned(),
-        Node::Bool(false) => "False".to_owned(),
-        Node::None => "None".to_owned(),
-        _ => format!("<{}: key {index}>", graph.describe(id)),
+        Node::ByteString(bytes) => latin1(bytes).into(),
+        Node::Bytes(bytes) if std::str::from_utf8(bytes).is_ok() => String::from_utf8_lossy(bytes),
+        Node::Int(value) => value.to_string().into(),
+        Node::Bool(true) => "True".into(),
+        Node::Bool(false) => "False".into(),
+        Node::None => "None".into(),
+        _ => format!("<{}: key {index}>", graph.describe(id)).into(),
     }
 }
 

@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-use bytes::Bytes;
 use indexmap::IndexMap;
 
 use super::header::{self, Info};
 use super::layout;
 use crate::error::{Error, Result};
-use crate::{Limits, Tensor};
+use crate::source::ByteRange;
+use crate::{Limits, Storage, Tensor};
 
 /// Bytes of the header's length.
 const LENGTH_BYTES: u64 = 8;
@@ -20,33 +20,32 @@ pub struct SafeTensors {
 }
 
 impl SafeTensors {
-    /// Reads the header and checks all of it; the tensors' bytes are not touched. Each tensor gets a
-    /// storage of its own, a slice of `bytes`.
+    /// Reads the header and checks all of it; the tensors' bytes are not read. Each tensor gets a
+    /// storage of its own, a range of `source`.
     ///
     /// # Errors
     /// When the file ends early or goes on behind its last tensor, the header exceeds
     /// [`Limits::max_header_bytes`] or is not a JSON object of the format's form, any key stands
     /// there twice, a metadata value is no string, a dtype is unknown, or the tensors leave gaps,
     /// overlap, or do not have the bytes that their shapes need.
-    pub fn parse(bytes: &Bytes, limits: &Limits) -> Result<Self> {
-        let (length, rest) = bytes.split_first_chunk::<8>().ok_or_else(|| {
+    pub fn parse(source: impl Into<ByteRange>, limits: &Limits) -> Result<Self> {
+        let source = source.into();
+        let start = source.read_up_to(0, LENGTH_BYTES)?;
+        let length = start.first_chunk::<8>().ok_or_else(|| {
             Error::malformed(format!(
                 "expected the 8 bytes of the header's length, found {} bytes",
-                bytes.len()
+                start.len()
             ))
         })?;
         let length = u64::from_le_bytes(*length);
-        let (text, _) = usize::try_from(length)
-            .ok()
-            .and_then(|length| rest.split_at_checked(length))
-            .ok_or_else(|| {
-                Error::malformed(format!(
-                    "expected a header of {length} bytes, found {}: the file is cut short or is no \
-                     safetensors file",
-                    rest.len()
-                ))
-                .at(LENGTH_BYTES)
-            })?;
+        let rest = source.byte_len().saturating_sub(LENGTH_BYTES);
+        if length > rest {
+            return Err(Error::malformed(format!(
+                "expected a header of {length} bytes, found {rest}: the file is cut short or is no \
+                 safetensors file"
+            ))
+            .at(LENGTH_BYTES));
+        }
         if length > limits.max_header_bytes {
             return Err(Error::limit(
                 "max_header_bytes",
@@ -54,7 +53,8 @@ impl SafeTensors {
                 length,
             ));
         }
-        let mut header = header::parse(text, LENGTH_BYTES)?;
+        let text = source.slice(LENGTH_BYTES, length)?.bytes()?;
+        let mut header = header::parse(&text, LENGTH_BYTES)?;
 
         // Where two begin at one byte, the empty one is first; the sort is stable.
         header
@@ -65,11 +65,11 @@ impl SafeTensors {
         let mut tensors = IndexMap::with_capacity(header.tensors.len());
         for (name, info) in header.tensors {
             let tensor =
-                tensor(bytes, start, end, &info).map_err(|error| error.in_tensor(&name))?;
+                tensor(&source, start, end, &info).map_err(|error| error.in_tensor(&name))?;
             [_, end] = info.offsets;
             tensors.insert(name, tensor);
         }
-        let found = (bytes.len() as u64).saturating_sub(start);
+        let found = source.byte_len().saturating_sub(start);
         if found != end {
             return Err(Error::malformed(format!(
                 "expected {end} bytes of tensors, found {found}"
@@ -107,7 +107,7 @@ impl SafeTensors {
 
 /// The tensor of an entry that must begin where the one before it ended, `previous` bytes behind the
 /// header's end at `start`.
-fn tensor(bytes: &Bytes, start: u64, previous: u64, info: &Info) -> Result<Tensor> {
+fn tensor(source: &ByteRange, start: u64, previous: u64, info: &Info) -> Result<Tensor> {
     let dtype = layout::dtype(&info.dtype)?;
     let [begin, end] = info.offsets;
     if begin != previous || end < begin {
@@ -116,19 +116,17 @@ fn tensor(bytes: &Bytes, start: u64, previous: u64, info: &Info) -> Result<Tenso
              [{begin}, {end}]"
         )));
     }
-    let range = || {
-        let begin = usize::try_from(start.checked_add(begin)?).ok()?;
-        let end = usize::try_from(start.checked_add(end)?).ok()?;
-        (end <= bytes.len()).then_some(begin..end)
-    };
-    let range = range().ok_or_else(|| {
+    let range = start
+        .checked_add(begin)
+        .and_then(|start| source.slice(start, end.saturating_sub(begin)).ok());
+    let range = range.ok_or_else(|| {
         Error::malformed(format!(
             "the data offsets [{begin}, {end}] reach past the {} bytes of tensors that the file has",
-            (bytes.len() as u64).saturating_sub(start)
+            source.byte_len().saturating_sub(start)
         ))
     })?;
     let shape = layout::shape_from_header(dtype, &info.shape)?;
-    Tensor::from_bytes(dtype, &shape, bytes.slice(range))
+    Tensor::contiguous(dtype, &shape, Storage::from_range(range, "cpu")?)
 }
 
 impl fmt::Debug for SafeTensors {

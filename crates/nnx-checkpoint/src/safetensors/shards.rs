@@ -21,13 +21,13 @@ use crate::shards::{Sized, split};
 /// # Ok::<(), nnx_checkpoint::Error>(())
 /// ```
 pub fn split_into_shards(tensors: &[&Tensor], max_bytes: u64) -> Vec<Vec<usize>> {
-    let mut storages: IndexMap<(usize, usize), ()> = IndexMap::new();
+    let mut storages: IndexMap<((usize, u64), usize), ()> = IndexMap::new();
     let sized = tensors.iter().enumerate().map(|(at, tensor)| {
         let storage = tensor.storage();
         // Empty storages have no place of their own.
         let place = match storage.byte_len() {
-            0 => (0, at),
-            bytes => (storage.place(), bytes),
+            0 => ((0, at as u64), 0),
+            bytes => (storage.data_ptr(), bytes),
         };
         Sized {
             bytes: tensor.byte_len() as u64,

@@ -53,10 +53,9 @@ pub fn write_within(
         let Some(&(name, tensor)) = tensors.get(index) else {
             continue;
         };
-        let bytes = tensor
-            .to_bytes_within(limits)
+        tensor
+            .write_within(w, limits)
             .map_err(|error| error.in_tensor(name))?;
-        w.write_all(&bytes)?;
     }
     Ok(())
 }
@@ -83,7 +82,7 @@ pub(crate) fn lay_out(
     let mut names = HashSet::new();
     let mut expanded = 0u64;
     // By the place of a storage's bytes: how many of them its tensors take, over those written.
-    let mut taken: HashMap<(usize, usize), u64> = HashMap::new();
+    let mut taken: HashMap<((usize, u64), usize), u64> = HashMap::new();
     for (index, &(name, tensor)) in tensors.iter().enumerate() {
         let entry = entry(index, name, tensor).map_err(|error| error.in_tensor(name))?;
         if !names.insert(name) {
@@ -94,7 +93,7 @@ pub(crate) fn lay_out(
         }
         let stored = tensor.storage().byte_len();
         expanded = expanded.saturating_add(tensor.byte_len().saturating_sub(stored) as u64);
-        let place = (tensor.storage().place(), stored);
+        let place = (tensor.storage().data_ptr(), stored);
         let taken = taken.entry(place).or_default();
         let free = (stored as u64)
             .saturating_mul(COPIES)

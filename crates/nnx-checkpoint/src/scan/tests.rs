@@ -187,7 +187,7 @@ fn a_safetensors_file_that_is_a_pickle_too_is_found() {
     let file = [&0x4055_u64.to_le_bytes()[..], &header, &body].concat();
     assert!(
         crate::safetensors::SafeTensors::parse(
-            &Bytes::from(file.clone()),
+            Bytes::from(file.clone()),
             &crate::Limits::default()
         )
         .is_ok()

@@ -20,7 +20,7 @@ pub(super) fn gather(tensor: &Tensor) -> Result<Vec<u8>> {
     drop(reserved::<u8>(tensor.byte_len())?);
     let mut out = vec![0; tensor.byte_len()];
     prefer_huge_pages(&mut out);
-    let bytes: &[u8] = tensor.storage.bytes();
+    let bytes: &[u8] = tensor.storage.bytes()?;
     let dims = coalesced(&tensor.shape, &tensor.strides);
     match tensor.dtype.size() {
         1 => copy::<1, 64>(bytes, &mut out, tensor.offset, &dims),

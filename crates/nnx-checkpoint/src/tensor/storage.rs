@@ -1,21 +1,54 @@
-//! The bytes that tensors view.
+//! The bytes that tensors view, and where each of them comes from.
+
+mod chunks;
+mod derived;
+mod record;
 
 use std::fmt;
+use std::io::Write;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 
-/// The bytes that one or more tensors view, little-endian. Cheap to clone; clones are the same
-/// storage.
+pub use self::chunks::Chunk;
+pub(crate) use self::derived::DerivedTensor;
+pub(crate) use self::record::{ByteOrder, Record, RecordContent};
+use crate::error::{Error, Result};
+use crate::source::{ByteRange, CHUNK_BYTES};
+use crate::{Dtype, Limits, Tensor};
+
+/// The bytes that one or more tensors view, little-endian: PyTorch's `StorageImpl`. Cheap to clone;
+/// clones are the same storage.
+///
+/// A storage knows its length and how its bytes are had; they are read when they are first asked
+/// for.
 #[derive(Clone)]
 pub struct Storage(Arc<StorageInner>);
 
 struct StorageInner {
-    bytes: Bytes,
-    /// Of a storage whose bytes come later, how many they will be.
-    planned: Option<usize>,
-    location: String,
+    source: StorageSource,
+    byte_len: usize,
+    location: Arc<str>,
+    /// The bytes, once somebody asked for all of them.
+    bytes: OnceLock<Bytes>,
+    /// Set once the bytes were compared with the checksum that their file states.
+    verified: OnceLock<()>,
+}
+
+/// Where the bytes of a storage come from.
+#[derive(Debug)]
+enum StorageSource {
+    /// They are in memory.
+    Memory(Bytes),
+    /// They are in a source as they are.
+    Range(ByteRange),
+    /// A record of a PyTorch file: perhaps compressed, in another byte order, or with a checksum.
+    Record(Record),
+    /// They are in several ranges, one behind the other.
+    Chunks(Vec<ByteRange>),
+    /// They are the elements of a tensor of another storage.
+    Computed(Box<DerivedTensor>),
 }
 
 impl Storage {
@@ -25,49 +58,250 @@ impl Storage {
     }
 
     /// A storage that PyTorch had on the device `location`, such as `cuda:0`.
-    pub fn at(bytes: impl Into<Bytes>, location: impl Into<String>) -> Self {
+    pub fn at(bytes: impl Into<Bytes>, location: impl Into<Arc<str>>) -> Self {
+        let bytes = bytes.into();
+        let len = bytes.len();
+        Self::with_source(StorageSource::Memory(bytes), len, location)
+    }
+
+    /// A storage whose bytes are those of a range.
+    ///
+    /// # Errors
+    /// When the range has more bytes than memory can have addresses.
+    pub fn from_range(range: ByteRange, location: impl Into<Arc<str>>) -> Result<Self> {
+        let len = memory_len(range.byte_len())?;
+        Ok(Self::with_source(
+            StorageSource::Range(range),
+            len,
+            location,
+        ))
+    }
+
+    /// A storage whose bytes are in several ranges, as those of a tensor that many processes saved
+    /// in parts are. Each [`Chunk`] says where its bytes go; their order is of no account.
+    ///
+    /// # Errors
+    /// When the chunks leave a gap, overlap, or do not have `byte_len` bytes together.
+    ///
+    /// ```
+    /// use bytes::Bytes;
+    /// use nnx_checkpoint::{Chunk, Storage};
+    ///
+    /// let half = |to, text: &'static [u8]| Chunk { to, range: Bytes::from_static(text).into() };
+    /// let storage = Storage::from_chunks(6, vec![half(3, b"def"), half(0, b"abc")], "cpu")?;
+    /// assert_eq!(storage.bytes()?, "abcdef");
+    /// # Ok::<(), nnx_checkpoint::Error>(())
+    /// ```
+    pub fn from_chunks(
+        byte_len: u64,
+        chunks: Vec<Chunk>,
+        location: impl Into<Arc<str>>,
+    ) -> Result<Self> {
+        let ranges = chunks::in_order(byte_len, chunks)?;
+        let len = memory_len(byte_len)?;
+        Ok(Self::with_source(
+            StorageSource::Chunks(ranges),
+            len,
+            location,
+        ))
+    }
+
+    /// A storage that is a record of a PyTorch file.
+    pub(crate) fn from_record(
+        record: Record,
+        byte_len: usize,
+        location: impl Into<Arc<str>>,
+    ) -> Self {
+        Self::with_source(StorageSource::Record(record), byte_len, location)
+    }
+
+    /// A storage of the elements of a tensor.
+    pub(crate) fn from_derived(derived: DerivedTensor) -> Self {
+        let (len, location) = (derived.byte_len(), derived.location());
+        Self::with_source(StorageSource::Computed(Box::new(derived)), len, location)
+    }
+
+    fn with_source(source: StorageSource, byte_len: usize, location: impl Into<Arc<str>>) -> Self {
         Self(Arc::new(StorageInner {
-            bytes: bytes.into(),
-            planned: None,
+            source,
+            byte_len,
             location: location.into(),
+            bytes: OnceLock::new(),
+            verified: OnceLock::new(),
         }))
     }
 
-    /// A storage whose bytes are not there yet: its tensors have dtype, shape and strides, and an
-    /// error in place of bytes. Whoever plans one knows by its identity where the bytes will come
-    /// from.
-    pub(crate) fn planned(byte_len: usize, location: impl Into<String>) -> Self {
-        Self(Arc::new(StorageInner {
-            bytes: Bytes::new(),
-            planned: Some(byte_len),
-            location: location.into(),
-        }))
-    }
-
-    /// A part of the storage as a storage of its own. The range lies within it.
-    pub(crate) fn part(&self, range: Range<usize>) -> Self {
-        match self.0.planned {
-            Some(_) => Self::planned(range.len(), self.location()),
-            None => Self::at(self.bytes().slice(range), self.location()),
-        }
+    /// A part of the storage as a storage of its own.
+    ///
+    /// # Errors
+    /// When the range does not lie within the storage.
+    pub(crate) fn part(&self, range: Range<usize>) -> Result<Self> {
+        let (start, len) = (range.start, range.len());
+        let source = match &self.0.source {
+            StorageSource::Memory(bytes) if range.end <= bytes.len() => {
+                StorageSource::Memory(bytes.slice(range))
+            }
+            StorageSource::Range(whole) => {
+                StorageSource::Range(whole.slice(start as u64, len as u64)?)
+            }
+            _ => {
+                let view = Tensor::view(self.clone(), Dtype::UInt8, start, &[len], &[1])?;
+                let derived = DerivedTensor::new(view, Dtype::UInt8, &Limits::default())?;
+                StorageSource::Computed(Box::new(derived))
+            }
+        };
+        Ok(Self::with_source(source, len, self.0.location.clone()))
     }
 
     /// How many bytes there are.
     pub fn byte_len(&self) -> usize {
-        self.0.planned.unwrap_or(self.0.bytes.len())
+        self.0.byte_len
     }
 
-    /// The bytes, little-endian.
-    pub fn bytes(&self) -> &Bytes {
-        &self.0.bytes
+    /// The bytes, little-endian. They are read, and compared with the checksum that their file
+    /// states for them, when they are first asked for, and kept.
+    ///
+    /// # Errors
+    /// When they cannot be read, do not have their checksum, do not inflate to the length stated, or
+    /// cannot be put in little-endian order.
+    pub fn bytes(&self) -> Result<&Bytes> {
+        if let StorageSource::Memory(bytes) = &self.0.source {
+            return Ok(bytes);
+        }
+        if let Some(bytes) = self.0.bytes.get() {
+            return Ok(bytes);
+        }
+        let bytes = self.load()?;
+        Ok(self.0.bytes.get_or_init(|| bytes))
     }
 
-    /// A number that storages of the same bytes share, even where each is one of its own: the address
-    /// of the bytes, or the identity while there are none.
-    pub(crate) fn place(&self) -> usize {
-        match self.0.planned {
-            Some(_) => self.identity(),
-            None => self.bytes().as_ptr().addr(),
+    /// The bytes, kept by nobody unless they were before.
+    ///
+    /// # Errors
+    /// As for [`bytes`](Self::bytes).
+    pub(crate) fn load(&self) -> Result<Bytes> {
+        if let Some(bytes) = self.0.bytes.get() {
+            return Ok(bytes.clone());
+        }
+        match &self.0.source {
+            StorageSource::Memory(bytes) => Ok(bytes.clone()),
+            StorageSource::Range(range) => range.bytes(),
+            StorageSource::Record(record) => {
+                let is_verified = self.0.verified.get().is_some();
+                let bytes = record.bytes(!is_verified)?;
+                self.0.verified.get_or_init(|| ());
+                Ok(bytes)
+            }
+            StorageSource::Chunks(_) | StorageSource::Computed(_) => {
+                let mut all = super::gather::reserved(self.byte_len())?;
+                self.chunks(&mut |chunk| {
+                    all.extend_from_slice(chunk);
+                    Ok(())
+                })?;
+                Ok(all.into())
+            }
+        }
+    }
+
+    /// Writes the bytes. Of those that are in a file as they are, a piece is in memory at a time.
+    ///
+    /// # Errors
+    /// As for [`bytes`](Self::bytes), and when writing fails. A checksum is compared when all was
+    /// written.
+    pub fn copy_to(&self, out: &mut (impl Write + ?Sized)) -> Result<()> {
+        self.chunks(&mut |chunk| Ok(out.write_all(chunk)?))
+    }
+
+    /// Gives the bytes piece by piece.
+    ///
+    /// # Errors
+    /// As for [`bytes`](Self::bytes), and when `each` fails. A checksum is compared at the end.
+    pub(crate) fn chunks(&self, each: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        if let Some(bytes) = self.in_memory() {
+            return bytes.chunks(CHUNK_BYTES).try_for_each(each);
+        }
+        if let Some(range) = self.verbatim()? {
+            if !self.has_checksum() {
+                return range.chunks(each);
+            }
+            let mut hasher = crc32fast::Hasher::new();
+            range.chunks(&mut |chunk| {
+                hasher.update(chunk);
+                each(chunk)
+            })?;
+            return self.compare(hasher.finalize());
+        }
+        match &self.0.source {
+            StorageSource::Chunks(ranges) => ranges.iter().try_for_each(|range| range.chunks(each)),
+            StorageSource::Computed(derived) => derived.chunks(each),
+            _ => self.load()?.chunks(CHUNK_BYTES).try_for_each(each),
+        }
+    }
+
+    /// The bytes, if they are in this process's own memory already.
+    fn in_memory(&self) -> Option<&Bytes> {
+        match &self.0.source {
+            StorageSource::Memory(bytes) => Some(bytes),
+            // What was read from a map is the map's.
+            StorageSource::Range(range) if range.is_mapped() => None,
+            StorageSource::Record(record) if record.is_mapped() => None,
+            _ => self.0.bytes.get(),
+        }
+    }
+
+    /// The range that holds the bytes as they are; none when they are compressed, in another byte
+    /// order, in several ranges or to be computed.
+    ///
+    /// # Errors
+    /// When an archive contradicts itself.
+    pub(crate) fn verbatim(&self) -> Result<Option<ByteRange>> {
+        match &self.0.source {
+            StorageSource::Memory(bytes) => Ok(Some(bytes.into())),
+            StorageSource::Range(range) => Ok(Some(range.clone())),
+            StorageSource::Record(record) => record.verbatim(),
+            StorageSource::Chunks(_) | StorageSource::Computed(_) => Ok(None),
+        }
+    }
+
+    /// Whether there is a checksum to compare the bytes with, which nobody did yet.
+    fn has_checksum(&self) -> bool {
+        let StorageSource::Record(record) = &self.0.source else {
+            return false;
+        };
+        record.checksum().is_some() && self.0.verified.get().is_none()
+    }
+
+    /// Compares the checksum of the bytes as somebody read them with the one that their file states.
+    ///
+    /// # Errors
+    /// When they differ.
+    pub(crate) fn compare(&self, found: u32) -> Result<()> {
+        if let StorageSource::Record(record) = &self.0.source {
+            record.compare(found)?;
+        }
+        self.0.verified.get_or_init(|| ());
+        Ok(())
+    }
+
+    /// Compares the bytes of a storage that is in a file as it is with their checksum, unless that
+    /// was done: for a reader of a part of them.
+    ///
+    /// # Errors
+    /// When they differ, or cannot be read.
+    fn verify(&self, range: &ByteRange) -> Result<()> {
+        if self.has_checksum() {
+            self.compare(range.crc32()?)?;
+        }
+        Ok(())
+    }
+
+    /// Two numbers that storages of the same bytes share, even where each is one of its own:
+    /// PyTorch's `data_ptr()`, or where in their source the bytes begin.
+    pub(crate) fn data_ptr(&self) -> (usize, u64) {
+        match &self.0.source {
+            StorageSource::Memory(bytes) => (bytes.as_ptr().addr(), 0),
+            StorageSource::Range(range) => range.data_ptr(),
+            _ => (self.identity(), 0),
         }
     }
 
@@ -85,6 +319,12 @@ impl Storage {
     pub fn identity(&self) -> usize {
         Arc::as_ptr(&self.0).addr()
     }
+}
+
+/// A length as one of memory.
+fn memory_len(len: u64) -> Result<usize> {
+    usize::try_from(len)
+        .map_err(|_| Error::unsupported(format!("a storage of {len} bytes has no room in memory")))
 }
 
 /// Sizes, not bytes: a storage may hold gigabytes.

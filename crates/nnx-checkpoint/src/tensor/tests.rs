@@ -76,7 +76,7 @@ fn one_by_one(tensor: &Tensor) -> Vec<u8> {
             at += rest % dim * stride;
             rest /= dim;
         }
-        out.extend_from_slice(&tensor.storage().bytes()[at * size..(at + 1) * size]);
+        out.extend_from_slice(&tensor.storage().bytes().unwrap()[at * size..(at + 1) * size]);
     }
     out
 }
@@ -202,7 +202,7 @@ fn lazy_bits_are_resolved_as_torch_resolves_them() {
     fn check(dtype: Dtype, [conj, neg]: [bool; 2], bytes: &[u8], expected: &[u8]) {
         let elements = bytes.len() / dtype.size();
         let tensor = Tensor::from_bytes(dtype, &[elements], bytes.to_vec()).unwrap();
-        let tensor = tensor.with_signs(conj, neg).unwrap();
+        let tensor = tensor.with_lazy_bits(conj, neg).unwrap();
         assert_eq!(&*tensor.to_bytes().unwrap(), expected);
     }
     let neg = [false, true];
@@ -235,6 +235,6 @@ fn lazy_bits_are_resolved_as_torch_resolves_them() {
     );
     for dtype in [Dtype::Bool, Dtype::Float8E4M3Fn, Dtype::UInt16] {
         let tensor = Tensor::from_bytes(dtype, &[1], vec![0; dtype.size()]).unwrap();
-        assert!(tensor.with_signs(false, true).is_err(), "{dtype}");
+        assert!(tensor.with_lazy_bits(false, true).is_err(), "{dtype}");
     }
 }

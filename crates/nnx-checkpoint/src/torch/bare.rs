@@ -3,37 +3,37 @@
 //! `pickle.dump` of a state dict gives one, with the storages inside (see
 //! [`nested`](super::nested)); so does `pickle.dump` of anything else.
 
-use bytes::Bytes;
-
 use super::nested;
 use super::object::TorchObject;
 use super::opening::Opening;
 use super::place::Place;
-use super::slot::{SlotSource, Slots};
+use super::storage_table::{EntryBytes, StorageTable};
+use super::stream::Stream;
 use crate::error::{Error, Result, shown};
+use crate::source::ByteRange;
 
 /// Reads a bare pickle.
-pub(super) fn read(bytes: &Bytes, opening: &mut Opening) -> Result<TorchObject> {
-    let (mut graph, consumed) = opening.pickle(bytes, None, 0)?;
-    let rest = bytes.len().saturating_sub(consumed);
-    if rest > 0 {
+pub(super) fn read(bytes: &ByteRange, opening: &mut Opening) -> Result<TorchObject> {
+    let mut stream = Stream::new(bytes, None);
+    let (mut graph, _) = stream.pickle(opening)?;
+    if stream.rest() > 0 {
         opening
             .notes
-            .push(format!("{rest} bytes follow the pickle"));
+            .push(format!("{} bytes follow the pickle", stream.rest()));
     }
     let nested = nested::resolve(&mut graph, None, opening)?;
     let place = Place::default();
-    let slots = Slots::collect(&graph, &place, |id| {
+    let storages = StorageTable::collect(&graph, &place, |id| {
         nested
-            .get(&id.key)
+            .get(id.key)
             .cloned()
-            .map(SlotSource::Bytes)
+            .map(EntryBytes::Range)
             .ok_or_else(|| {
                 Error::malformed(format!(
                     "the pickle refers to storage `{}`, and nothing but the pickle is in the file",
-                    shown(&id.key)
+                    shown(id.key)
                 ))
             })
     })?;
-    Ok(TorchObject::read(graph, slots, place, None, false))
+    Ok(TorchObject::read(graph, storages, place, false))
 }

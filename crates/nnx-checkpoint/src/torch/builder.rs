@@ -6,9 +6,9 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use super::object::{PickledObject, TorchObject};
-use super::slot::{Reference, Slot, Slots};
+use super::storage_table::StorageTable;
 use crate::error::{Error, Result};
-use crate::pickle::{Call, Graph, Node, NodeId, NodeMap, Object, Text, twos};
+use crate::pickle::{Call, Graph, Node, NodeId, Object, Text, twos};
 use crate::{Dtype, Storage, Tensor, TensorClass};
 
 /// The protocol that `torch.save` uses unless told otherwise.
@@ -36,7 +36,8 @@ pub struct TorchBuilder {
     globals: HashMap<(String, String), NodeId>,
     /// By the storage's identity; the storage is kept, so that the identity stays its own.
     storages: IndexMap<usize, Built>,
-    by_node: NodeMap<Reference>,
+    /// Which nodes refer to which of the storages.
+    references: Vec<(NodeId, usize, Option<Dtype>)>,
     /// By the source's identity: what became of its objects; the source is kept, so that the
     /// identity stays its own.
     copied: HashMap<usize, (Arc<TorchObject>, HashMap<NodeId, NodeId>)>,
@@ -57,7 +58,7 @@ impl TorchBuilder {
             texts: HashMap::new(),
             globals: HashMap::new(),
             storages: IndexMap::new(),
-            by_node: NodeMap::default(),
+            references: Vec::new(),
             copied: HashMap::new(),
         }
     }
@@ -284,21 +285,15 @@ impl TorchBuilder {
     /// The whole, with `root` as the object that the file is of.
     pub fn finish(mut self, root: NodeId) -> TorchObject {
         self.graph.set_root(root);
-        let slots = self
-            .storages
-            .into_values()
-            .map(|built| {
-                let key = self.graph.text(built.key).unwrap_or_default().to_owned();
-                Slot::filled(key, built.storage)
-            })
-            .collect();
-        TorchObject::built(
-            self.graph,
-            Slots {
-                slots,
-                by_node: self.by_node,
-            },
-        )
+        let mut table = StorageTable::new(self.graph.len());
+        for built in self.storages.values() {
+            let key = self.graph.text(built.key).unwrap_or_default();
+            table.add_storage(key, &built.storage);
+        }
+        for (node, index, dtype) in self.references {
+            table.refer_to_whole(node, index, dtype);
+        }
+        TorchObject::built(self.graph, table)
     }
 
     /// The persistent id of a storage: a new tuple at every call, as PyTorch makes it.
@@ -343,7 +338,7 @@ impl TorchBuilder {
         let count = self.size(count)?;
         let pid = self.tuple(vec![kind, class, key, location, count]);
         let node = self.graph.push(Node::Persistent(pid));
-        self.by_node.insert(node, Reference::whole(index, dtype));
+        self.references.push((node, index, dtype));
         Ok(node)
     }
 

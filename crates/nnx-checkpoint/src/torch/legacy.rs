@@ -6,27 +6,27 @@
 
 use std::collections::{HashMap, HashSet};
 
-use bytes::Bytes;
-
 use super::nested;
 use super::object::TorchObject;
 use super::opening::Opening;
 use super::place::Place;
-use super::slot::{SlotSource, Slots, StorageId};
+use super::storage_id::StorageId;
+use super::storage_table::{EntryBytes, StorageTable};
 use super::stream::Stream;
 use crate::Dtype;
 use crate::error::{Error, Result, shown};
 use crate::pickle::{Graph, Node};
+use crate::source::ByteRange;
 
 /// The magic number 0x1950a86a20f9469cfc6c as a pickle stores it: two's complement, little-endian.
 const MAGIC: [u8; 10] = [0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19];
 /// The one protocol version that PyTorch ever wrote.
 const PROTOCOL_VERSION: i64 = 1001;
 
-/// Reads a legacy stream; the storages' bytes are shared, not copied. `label` names the stream in
+/// Reads a legacy stream; of the storages only their counts are read. `label` names the stream in
 /// errors when it is not the whole file.
 pub(super) fn read(
-    bytes: &Bytes,
+    bytes: &ByteRange,
     label: Option<&str>,
     opening: &mut Opening,
 ) -> Result<TorchObject> {
@@ -62,30 +62,30 @@ pub(super) fn read(
         ));
     }
     storages.extend(nested::resolve(&mut graph, label, opening)?);
-    let slots = Slots::collect(&graph, &place, |id| {
+    let table = StorageTable::collect(&graph, &place, |id| {
         storages
-            .remove(&id.key)
-            .map(SlotSource::Bytes)
+            .remove(id.key)
+            .map(EntryBytes::Range)
             .ok_or_else(|| {
                 Error::malformed(format!(
                     "the file does not hold storage `{}`",
-                    shown(&id.key)
+                    shown(id.key)
                 ))
                 .at(at)
             })
     })?;
-    Ok(TorchObject::read(graph, slots, place, None, false))
+    Ok(TorchObject::read(graph, table, place, false))
 }
 
-/// The bytes of each storage by its key.
+/// Where the bytes of each storage are, by its key.
 fn storages(
     stream: &mut Stream<'_>,
     graph: &Graph,
     place: &Place,
     keys: &Graph,
     at: u64,
-) -> Result<HashMap<String, Bytes>> {
-    let mut ids: HashMap<String, StorageId> = HashMap::new();
+) -> Result<HashMap<String, ByteRange>> {
+    let mut ids: HashMap<&str, StorageId<'_>> = HashMap::new();
     let mut seen = HashSet::new();
     for (_, pid) in graph.persistent_ids() {
         if !seen.insert(pid) {
@@ -94,7 +94,7 @@ fn storages(
         let parsed = StorageId::parse(graph, pid).map_err(|error| place.locate(error))?;
         if let Some(id) = parsed {
             // Where references differ in dtype, PyTorch counts in elements of the first.
-            ids.entry(id.key.clone()).or_insert(id);
+            ids.entry(id.key).or_insert(id);
         }
     }
     let keys_not_a_list = || {

@@ -13,13 +13,14 @@ use bytes::Bytes;
 use super::legacy;
 use super::opening::Opening;
 use crate::error::{Error, Result};
-use crate::globals::LOADS_BYTES;
+use crate::globals::{GlobalRef, LOADS_BYTES};
 use crate::pickle::{Call, Graph, Node, NodeId, NodeMap, Text};
+use crate::source::ByteRange;
 
 /// What the keys of such storages begin with; no key that PyTorch writes holds a slash.
 const KEY: &str = "nested/";
 
-/// Makes each such call in the graph a reference to a storage, and gives their bytes by the key.
+/// Makes each such call in the graph a reference to a storage, and gives by the key where their bytes are.
 /// `entry` is the archive entry of the pickle.
 ///
 /// # Errors
@@ -28,8 +29,13 @@ pub(super) fn resolve(
     graph: &mut Graph,
     entry: Option<&str>,
     opening: &mut Opening,
-) -> Result<HashMap<String, Bytes>> {
+) -> Result<HashMap<String, ByteRange>> {
     let mut storages = HashMap::new();
+    // A file of `torch.save` names no such function: its graph need not be gone through.
+    let is_loader = |global: &GlobalRef| global.name == LOADS_BYTES.1;
+    if !opening.globals.iter().any(is_loader) {
+        return Ok(storages);
+    }
     // Many calls can share their bytes: these are read once.
     let mut known: NodeMap<Held> = NodeMap::default();
     let calls: Vec<(NodeId, NodeId)> = graph
@@ -63,7 +69,7 @@ pub(super) fn resolve(
 }
 
 /// Class, location, count and bytes of a storage.
-type Held = (Node, String, i64, Bytes);
+type Held = (Node, String, i64, ByteRange);
 
 /// The one argument, if the node is such a call.
 fn argument(graph: &Graph, id: NodeId) -> Option<NodeId> {
@@ -102,16 +108,22 @@ fn storage(
         None => format!("(file within the pickle, at {place:#x})"),
     };
     opening.is_nested = true;
-    let inner = legacy::read(&bytes.into_owned().into(), Some(&label), opening);
+    let inner = legacy::read(
+        &Bytes::from(bytes.into_owned()).into(),
+        Some(&label),
+        opening,
+    );
     opening.is_nested = false;
     let inner = inner?;
     let held = inner.graph();
     let members = held
         .persistent(held.root())
         .and_then(|pid| held.sequence(pid));
-    let (Some(&[_, class, _, location, count, ..]), Some(storage)) =
-        (members, inner.storage(held.root())?)
-    else {
+    let bytes = match inner.storage(held.root())? {
+        Some(storage) => storage.verbatim()?,
+        None => None,
+    };
+    let (Some(&[_, class, _, location, count, ..]), Some(bytes)) = (members, bytes) else {
         return Err(Error::unsupported(format!(
             "the file within the pickle holds {}, where a storage was expected",
             held.describe(held.root())
@@ -122,6 +134,6 @@ fn storage(
         held.node(class).clone(),
         held.text(location).unwrap_or_default().to_owned(),
         held.int(count).unwrap_or_default(),
-        storage.bytes().clone(),
+        bytes,
     ))
 }

@@ -4,14 +4,11 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use bytes::Bytes;
-
 use super::place::Place;
-use super::slot::{InPlace, Loading, Reference, Slot, Slots};
+use super::storage_table::{Reference, StorageTable};
 use super::{rebuild, script};
 use crate::error::{Error, Result};
-use crate::pickle::{Graph, Node, NodeId, NodeMap};
-use crate::zip::ZipArchive;
+use crate::pickle::{Graph, Node, NodeId};
 use crate::{Dtype, Storage};
 
 /// What one `torch.save` wrote: an object graph, and the storages that it refers to.
@@ -29,11 +26,8 @@ use crate::{Dtype, Storage};
 /// ```
 pub struct TorchObject {
     graph: Graph,
-    slots: Vec<Slot>,
-    by_node: NodeMap<Reference>,
+    storages: StorageTable,
     place: Place,
-    archive: Option<ZipArchive>,
-    loading: Loading,
 }
 
 /// What the pickle says of a storage, without its bytes.
@@ -59,79 +53,31 @@ impl TorchObject {
     /// An object whose parts a reader found.
     pub(super) fn read(
         graph: Graph,
-        mut slots: Slots,
+        mut storages: StorageTable,
         place: Place,
-        archive: Option<ZipArchive>,
         big_endian: bool,
     ) -> Self {
         if big_endian {
-            slots.set_big_endian(rebuild::untyped_uses(&graph));
+            storages.set_big_endian(rebuild::untyped_uses(&graph));
         }
-        let Slots { slots, by_node } = slots;
         Self {
             graph,
-            slots,
-            by_node,
+            storages,
             place,
-            archive,
-            loading: Loading::Verified,
         }
     }
 
     /// An object made here.
-    pub(super) fn built(graph: Graph, slots: Slots) -> Self {
-        Self::read(graph, slots, Place::default(), None, false)
+    pub(super) fn built(graph: Graph, storages: StorageTable) -> Self {
+        Self::read(graph, storages, Place::default(), false)
     }
 
     /// The same object, whose storages' checksums are compared when a storage is first needed, or
     /// are not. They are by default; a checksum of 0 means that none was computed.
     #[must_use]
     pub fn with_verify(mut self, verify: bool) -> Self {
-        self.loading = if verify {
-            Loading::Verified
-        } else {
-            Loading::Unverified
-        };
+        self.storages.set_verify(verify);
         self
-    }
-
-    /// The same object, whose storages are never read: their bytes are asked for by
-    /// [`in_place`](Self::in_place), [`raw`](Self::raw) and [`decode`](Self::decode).
-    #[must_use]
-    pub(crate) fn with_planned_storages(mut self) -> Self {
-        self.loading = Loading::Planned;
-        self
-    }
-
-    /// The bytes of a storage where they stand in the file, untouched; none when they do not stand
-    /// there as they are.
-    ///
-    /// # Errors
-    /// When the archive contradicts itself, or there is no such storage.
-    pub(crate) fn in_place(&self, index: usize) -> Result<Option<InPlace>> {
-        self.slot(index)?.in_place(self.archive.as_ref())
-    }
-
-    /// What the file has of a storage, compressed or not; no byte of it is touched.
-    ///
-    /// # Errors
-    /// When the archive contradicts itself, or there is no such storage.
-    pub(crate) fn raw(&self, index: usize) -> Result<Bytes> {
-        self.slot(index)?.raw(self.archive.as_ref())
-    }
-
-    /// The bytes of a storage, of which these are the [raw](Self::raw) ones.
-    ///
-    /// # Errors
-    /// As for [`storage`](Self::storage), and when there is no such storage.
-    pub(crate) fn decode(&self, index: usize, raw: Bytes, verify: bool) -> Result<Bytes> {
-        self.slot(index)?.decode(self.archive.as_ref(), raw, verify)
-    }
-
-    fn slot(&self, index: usize) -> Result<&Slot> {
-        self.slots
-            .get(index)
-            .ok_or_else(|| Error::malformed("a reference to a storage that is not there"))
     }
 
     /// An error at an offset of the graph ([`Graph::offset`]) with its place in the file: the entry
@@ -149,74 +95,74 @@ impl TorchObject {
 
     /// How many storages there are.
     pub fn storage_count(&self) -> usize {
-        self.slots.len()
+        self.storages.len()
     }
 
-    /// The storage that a [`Node::Persistent`] refers to, if it refers to one.
+    /// The storage that a [`Node::Persistent`] refers to, if it refers to one. Its bytes are read
+    /// when they are asked for.
     ///
     /// # Errors
-    /// When its bytes do not match their checksum, or cannot be put in little-endian order.
+    /// When the reference is to a part that does not lie within its storage.
     pub fn storage(&self, id: NodeId) -> Result<Option<&Storage>> {
-        let Some(reference) = self.reference(id) else {
-            return Ok(None);
-        };
-        let whole = self.storage_at(reference.slot)?;
-        Ok(Some(reference.storage(whole)))
+        self.reference(id)
+            .map(|reference| self.storages.referred(reference))
+            .transpose()
     }
 
     /// What the pickle says of the storage that a [`Node::Persistent`] refers to, if it refers to
     /// one; no byte of the storage is touched.
     pub fn storage_info(&self, id: NodeId) -> Option<StorageInfo> {
         let reference = self.reference(id)?;
-        let slot = self.slots.get(reference.slot)?;
+        let index = reference.index;
+        let storage_len = self.storages.byte_len(index)?;
         Some(StorageInfo {
-            index: reference.slot,
-            key: slot.key.clone(),
+            index,
+            key: self.storages.key(index)?.to_owned(),
             dtype: reference.dtype,
-            location: slot.location.clone(),
-            storage_len: slot.byte_len,
-            range: reference.part().unwrap_or(0..slot.byte_len),
+            location: self.storages.location(index)?.to_owned(),
+            storage_len,
+            range: reference.part().unwrap_or(0..storage_len),
         })
     }
 
     /// Bytes of the storage, or of the part of one, that a [`Node::Persistent`] refers to.
     pub(crate) fn storage_len(&self, id: NodeId) -> Option<usize> {
         let reference = self.reference(id)?;
-        let slot = self.slots.get(reference.slot)?;
-        Some(reference.part().map_or(slot.byte_len, |part| part.len()))
+        let part = reference.part().map(|part| part.len());
+        part.or_else(|| self.storages.byte_len(reference.index))
     }
 
     /// Whether a TorchScript archive held it.
     pub(crate) fn is_script(&self) -> bool {
-        self.archive.as_ref().is_some_and(script::is_script)
+        self.storages.archive().is_some_and(script::is_script)
     }
 
     /// [`StorageInfo::index`] alone.
     pub(crate) fn storage_index(&self, id: NodeId) -> Option<usize> {
-        self.reference(id).map(|reference| reference.slot)
+        self.reference(id).map(|reference| reference.index)
     }
 
     /// The reference to a storage that a node is, if it is one.
     pub(super) fn reference(&self, id: NodeId) -> Option<&Reference> {
-        self.by_node.get(&id)
+        self.storages.reference(id)
     }
 
-    /// The storage that a reference is to, or is to a part of.
-    pub(crate) fn storage_at(&self, index: usize) -> Result<&Storage> {
-        self.slot(index)?
-            .storage(self.archive.as_ref(), self.loading)
-    }
-
-    /// The device of the storage that a reference is to.
-    pub(super) fn location(&self, reference: &Reference) -> Option<&str> {
-        self.slots
-            .get(reference.slot)
-            .map(|slot| slot.location.as_str())
+    /// The storages that references are to.
+    pub(super) fn storage_table(&self) -> &StorageTable {
+        &self.storages
     }
 
     /// The name of a storage within the file.
     pub(super) fn storage_key(&self, index: usize) -> Option<&str> {
-        self.slots.get(index).map(|slot| slot.key.as_str())
+        self.storages.key(index)
+    }
+
+    /// The storage of that number.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub(crate) fn storage_at(&self, index: usize) -> Result<&Storage> {
+        self.storages.storage(index)
     }
 }
 
@@ -225,7 +171,7 @@ impl fmt::Debug for TorchObject {
         f.debug_struct("TorchObject")
             .field("root", &self.graph.describe(self.graph.root()))
             .field("nodes", &self.graph.len())
-            .field("storages", &self.slots.len())
+            .field("storages", &self.storages.len())
             .finish()
     }
 }

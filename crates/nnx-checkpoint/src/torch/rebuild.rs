@@ -46,11 +46,29 @@ impl TorchObject {
     /// the storage's bytes do not match their checksum; and when its elements are not laid out by
     /// strides, which the message then tells ([`Layout`]).
     pub fn tensor(&self, id: NodeId) -> Result<Option<Tensor>> {
-        let Some(info) = self.tensor_info(id)? else {
-            return Ok(None);
-        };
-        self.materialize(&info)
-            .map(Some)
+        let tensor = self.unread_tensor(id)?;
+        if let Some(tensor) = &tensor {
+            let read = tensor.storage().bytes();
+            read.map_err(|error| self.locate(self.at_node(error, id)))?;
+        }
+        Ok(tensor)
+    }
+
+    /// [`tensor`](Self::tensor), whose bytes are read when they are asked for.
+    ///
+    /// # Errors
+    /// As for [`tensor`](Self::tensor), but for what the storage's bytes would tell.
+    pub fn unread_tensor(&self, id: NodeId) -> Result<Option<Tensor>> {
+        let info = self.tensor_info(id)?;
+        info.map(|info| self.tensor_of(&info, id)).transpose()
+    }
+
+    /// The tensor of a node, of which this is what the pickle says.
+    ///
+    /// # Errors
+    /// As for [`unread_tensor`](Self::unread_tensor).
+    pub(crate) fn tensor_of(&self, info: &TensorInfo, id: NodeId) -> Result<Tensor> {
+        self.materialize(info)
             .map_err(|error| self.locate(self.at_node(error, id)))
     }
 
@@ -64,7 +82,7 @@ impl TorchObject {
                 neg,
             } => self
                 .view(*storage, info, *offset, strides)?
-                .with_signs(*conj, *neg)?,
+                .with_lazy_bits(*conj, *neg)?,
             Layout::Quantized {
                 storage,
                 offset,

@@ -4,20 +4,24 @@ use bytes::Bytes;
 
 use super::opening::Opening;
 use crate::error::{Error, Result};
-use crate::pickle::Graph;
+use crate::pickle::{self, Graph};
+use crate::source::ByteRange;
+
+/// Bytes that are read for a pickle whose length is not known, at first.
+const FIRST_BYTES: u64 = 64 << 10;
 
 /// A position in bytes that hold pickles and raw numbers by turns.
 pub(super) struct Stream<'a> {
-    bytes: &'a Bytes,
+    bytes: &'a ByteRange,
     /// Where the next piece begins.
-    position: usize,
+    position: u64,
     /// The entry of an archive that the bytes fill, if they do.
     entry: Option<&'a str>,
 }
 
 impl<'a> Stream<'a> {
     /// The start of the bytes.
-    pub(super) fn new(bytes: &'a Bytes, entry: Option<&'a str>) -> Self {
+    pub(super) fn new(bytes: &'a ByteRange, entry: Option<&'a str>) -> Self {
         Self {
             bytes,
             position: 0,
@@ -27,12 +31,12 @@ impl<'a> Stream<'a> {
 
     /// Where the next piece begins.
     pub(super) fn position(&self) -> u64 {
-        self.position as u64
+        self.position
     }
 
     /// Bytes that have not been read.
-    pub(super) fn rest(&self) -> usize {
-        self.bytes.len().saturating_sub(self.position)
+    pub(super) fn rest(&self) -> u64 {
+        self.bytes.byte_len().saturating_sub(self.position)
     }
 
     /// An error at a place in these bytes.
@@ -54,29 +58,49 @@ impl<'a> Stream<'a> {
     /// The next pickle and where it begins.
     pub(super) fn pickle(&mut self, opening: &mut Opening) -> Result<(Graph, u64)> {
         let start = self.position;
-        let rest = self.bytes.get(start..).unwrap_or_default();
-        let (graph, consumed) = opening.pickle(rest, self.entry, start as u64)?;
-        self.position = start.saturating_add(consumed);
-        Ok((graph, start as u64))
+        let bytes = self.program(opening.limits.max_pickle_bytes)?;
+        let (graph, consumed) = opening.pickle(&bytes, self.entry, start)?;
+        self.position = start.saturating_add(consumed as u64);
+        Ok((graph, start))
     }
 
-    /// The next bytes.
-    pub(super) fn take(&mut self, count: usize) -> Result<Bytes> {
-        let end = self.position.saturating_add(count);
-        if end > self.bytes.len() {
-            return Err(self.error(
+    /// The bytes of the next pickle, and some that follow it. Nothing says how long it is: where
+    /// bytes are not in memory anyway, twice as many are read until it ends within them, so that a
+    /// small pickle in front of large storages is not read with them.
+    ///
+    /// # Errors
+    /// When the bytes cannot be read.
+    fn program(&self, limit: u64) -> Result<Bytes> {
+        if self.bytes.is_mapped() {
+            return self.bytes.read_up_to(self.position, self.rest());
+        }
+        // One byte more than the limit tells that it is passed.
+        let all = self.rest().min(limit.saturating_add(1));
+        let mut most = FIRST_BYTES;
+        loop {
+            let bytes = self.bytes.read_up_to(self.position, most.min(all))?;
+            if most >= all || pickle::ends_within(&bytes) {
+                return Ok(bytes);
+            }
+            most = most.saturating_mul(2);
+        }
+    }
+
+    /// Where the next bytes are.
+    pub(super) fn take(&mut self, count: usize) -> Result<ByteRange> {
+        let taken = self.bytes.slice(self.position, count as u64).map_err(|_| {
+            self.error(
                 format!("the file ends within {count} bytes that begin here"),
                 self.position(),
-            ));
-        }
-        let taken = self.bytes.slice(self.position..end);
-        self.position = end;
+            )
+        })?;
+        self.position = self.position.saturating_add(count as u64);
         Ok(taken)
     }
 
     /// The next 64-bit number, little-endian.
     pub(super) fn i64(&mut self) -> Result<i64> {
-        let bytes = self.take(8)?;
+        let bytes = self.take(8)?.bytes()?;
         Ok(i64::from_le_bytes(
             bytes.as_ref().try_into().unwrap_or_default(),
         ))

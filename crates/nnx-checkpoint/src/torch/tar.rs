@@ -13,22 +13,22 @@ mod member;
 
 use std::collections::HashMap;
 
-use bytes::Bytes;
-
 use super::object::TorchObject;
 use super::opening::Opening;
 use super::place::Place;
 use super::rebuild::args::check_dimensions;
-use super::slot::{SlotSource, Slots, checked_name};
+use super::storage_id::checked_name;
+use super::storage_table::{EntryBytes, StorageTable};
 use super::stream::Stream;
 use crate::error::{Error, ErrorKind, Result};
 use crate::pickle::{Call, Graph, Node, NodeId, Object, Text};
+use crate::source::ByteRange;
 
 /// Characters of a key in decimal: a sign and 19 digits.
 const MAX_DIGITS: usize = 20;
 
-/// Reads a tar container; the storages' bytes are shared, not copied.
-pub(super) fn read(bytes: &Bytes, opening: &mut Opening) -> Result<TorchObject> {
+/// Reads a tar container; of the storages only their counts are read.
+pub(super) fn read(bytes: &ByteRange, opening: &mut Opening) -> Result<TorchObject> {
     let members = member::list(bytes)?;
     let member = |name: &str| {
         members.get(name).ok_or_else(|| {
@@ -40,26 +40,30 @@ pub(super) fn read(bytes: &Bytes, opening: &mut Opening) -> Result<TorchObject> 
         })
     };
     let (storages, tensors, pickle) = (member("storages")?, member("tensors")?, member("pickle")?);
-    let mut graph = opening.entry(pickle, "pickle")?;
+    let (limit, size) = (opening.limits.max_pickle_bytes, pickle.byte_len());
+    if size > limit {
+        return Err(Error::limit("max_pickle_bytes", limit, size).in_entry("pickle"));
+    }
+    let mut graph = opening.entry(&pickle.bytes()?, "pickle")?;
     let storages = Storages::read(storages, opening)?;
     let tensors = read_tensors(tensors, opening)?;
     resolve(&mut graph, &storages, &tensors)?;
     let mut bytes = storages.bytes;
     let place = Place::new(Some("pickle"), 0);
-    let slots = Slots::collect(&graph, &place, |id| {
+    let table = StorageTable::collect(&graph, &place, |id| {
         bytes
-            .remove(&id.key)
-            .map(SlotSource::Bytes)
+            .remove(id.key)
+            .map(EntryBytes::Range)
             .ok_or_else(|| Error::malformed(format!("the file does not hold storage `{}`", id.key)))
     })?;
-    Ok(TorchObject::read(graph, slots, place, None, false))
+    Ok(TorchObject::read(graph, table, place, false))
 }
 
 /// The member `storages`.
 #[derive(Debug, Default)]
 struct Storages {
     /// By the key as decimal text, as persistent ids of today have it.
-    bytes: HashMap<String, Bytes>,
+    bytes: HashMap<String, ByteRange>,
     /// What persistent id each key stands for.
     ids: HashMap<i64, Id>,
 }
@@ -76,7 +80,7 @@ struct Id {
 }
 
 impl Storages {
-    fn read(bytes: &Bytes, opening: &mut Opening) -> Result<Self> {
+    fn read(bytes: &ByteRange, opening: &mut Opening) -> Result<Self> {
         let mut stream = Stream::new(bytes, Some("storages"));
         let mut read = Self::default();
         for _ in 0..count(&mut stream, opening)? {
@@ -175,7 +179,7 @@ struct OldTensor {
     offset: i64,
 }
 
-fn read_tensors(bytes: &Bytes, opening: &mut Opening) -> Result<HashMap<i64, OldTensor>> {
+fn read_tensors(bytes: &ByteRange, opening: &mut Opening) -> Result<HashMap<i64, OldTensor>> {
     let mut stream = Stream::new(bytes, Some("tensors"));
     let mut read = HashMap::new();
     for _ in 0..count(&mut stream, opening)? {
@@ -194,7 +198,7 @@ fn read_tensors(bytes: &Bytes, opening: &mut Opening) -> Result<HashMap<i64, Old
             )
         })?;
         // The rank takes eight bytes, of which four count.
-        let rank = stream.take(8)?;
+        let rank = stream.take(8)?.bytes()?;
         let rank = rank.first_chunk::<4>().copied().unwrap_or_default();
         let rank = usize::try_from(i32::from_le_bytes(rank))
             .map_err(|_| stream.error(format!("tensor `{key}` has a negative rank"), at))?;
@@ -214,7 +218,7 @@ fn read_tensors(bytes: &Bytes, opening: &mut Opening) -> Result<HashMap<i64, Old
 
 /// So many 64-bit numbers.
 fn numbers(stream: &mut Stream<'_>, count: usize) -> Result<Vec<i64>> {
-    let bytes = stream.take(count.saturating_mul(8))?;
+    let bytes = stream.take(count.saturating_mul(8))?.bytes()?;
     let (numbers, _) = bytes.as_chunks::<8>();
     Ok(numbers
         .iter()

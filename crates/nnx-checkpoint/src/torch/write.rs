@@ -46,23 +46,12 @@ impl TorchObject {
         let mut zip = ZipWriter::new(out, root);
         let storages = storages
             .into_iter()
-            .map(|index| self.storage_at(index).map(Storage::bytes))
+            .map(|index| self.storage_at(index))
             .collect::<Result<Vec<_>>>()?;
         let records = storages
             .iter()
-            .map(|bytes| (bytes.len() as u64, bytes.as_ref()));
-        write_records(&mut zip, &program, records, |w, bytes: &[u8]| {
-            if bytes.len() < LARGE_BYTES {
-                w.write_all(bytes)?;
-                return Ok(crc32fast::hash(bytes));
-            }
-            // Writing waits for the system, and the checksum for the memory.
-            thread::scope(|scope| {
-                let crc = scope.spawn(|| crc32fast::hash(bytes));
-                w.write_all(bytes)?;
-                crc.join().map_err(|panic| std::panic::resume_unwind(panic))
-            })
-        })?;
+            .map(|storage| (storage.byte_len() as u64, *storage));
+        write_records(&mut zip, &program, records, write_storage)?;
         zip.finish()?;
         Ok(())
     }
@@ -88,6 +77,27 @@ pub(crate) fn archive_root(path: &Path) -> String {
             .unwrap_or_default(),
         _ => "archive".to_owned(),
     }
+}
+
+/// Writes the bytes of a storage, and gives their CRC-32. What has to be computed or inflated is not
+/// kept.
+fn write_storage(w: &mut &mut dyn Write, storage: &Storage) -> Result<u32> {
+    let verbatim = storage.verbatim()?.filter(|range| range.is_mapped());
+    if verbatim.is_none() || storage.byte_len() < LARGE_BYTES {
+        let mut hasher = crc32fast::Hasher::new();
+        storage.chunks(&mut |chunk| {
+            hasher.update(chunk);
+            Ok(w.write_all(chunk)?)
+        })?;
+        return Ok(hasher.finalize());
+    }
+    let bytes = storage.bytes()?;
+    // Writing waits for the system, and the checksum for the memory.
+    thread::scope(|scope| {
+        let crc = scope.spawn(|| crc32fast::hash(bytes));
+        w.write_all(bytes)?;
+        crc.join().map_err(|panic| std::panic::resume_unwind(panic))
+    })
 }
 
 /// Writes the records that `torch.save` writes, in its order, but for the id: `write` puts out the

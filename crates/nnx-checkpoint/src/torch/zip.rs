@@ -11,10 +11,11 @@ use bytes::Bytes;
 use super::object::TorchObject;
 use super::opening::Opening;
 use super::place::Place;
-use super::slot::{SlotSource, Slots};
+use super::storage_table::{EntryBytes, StorageTable};
 use super::{nested, script};
 use crate::error::{Error, Result, shown, shown_bytes};
 use crate::pickle::Graph;
+use crate::source::ByteRange;
 use crate::zip::ZipArchive;
 use crate::{Format, Limits};
 
@@ -22,8 +23,8 @@ use crate::{Format, Limits};
 const MAX_VERSION: u32 = 10;
 
 /// Reads a zip container, or a TorchScript archive, which has the same storages and pickle; the
-/// storages' bytes are not touched.
-pub(super) fn read(bytes: &Bytes, opening: &mut Opening) -> Result<TorchObject> {
+/// storages' bytes are not read.
+pub(super) fn read(bytes: &ByteRange, opening: &mut Opening) -> Result<TorchObject> {
     let archive = ZipArchive::parse(bytes, &opening.limits)?;
     let root = root_folder(&archive, opening)?;
     check_version(&archive, &root, &opening.limits)?;
@@ -56,49 +57,58 @@ pub(super) fn read(bytes: &Bytes, opening: &mut Opening) -> Result<TorchObject> 
 
     let place = Place::new(Some(&name), 0);
     let nested = nested::resolve(&mut graph, Some(&name), opening)?;
-    let slots = slots(&graph, &place, &archive, &root, &nested)?;
-    Ok(TorchObject::read(
-        graph,
-        slots,
-        place,
-        Some(archive),
-        big_endian,
-    ))
+    let mut storages = storages(&graph, &place, &archive, &root, &nested)?;
+    storages.set_archive(archive);
+    Ok(TorchObject::read(graph, storages, place, big_endian))
 }
 
 /// The storages that the graph refers to, each a record of the archive.
-fn slots(
+fn storages(
     graph: &Graph,
     place: &Place,
     archive: &ZipArchive,
     root: &str,
-    nested: &HashMap<String, Bytes>,
-) -> Result<Slots> {
-    Slots::collect(graph, place, |id| {
-        if let Some(bytes) = nested.get(&id.key) {
-            return Ok(SlotSource::Bytes(bytes.clone()));
+    nested: &HashMap<String, ByteRange>,
+) -> Result<StorageTable> {
+    // One text for all names.
+    let mut name = String::new();
+    StorageTable::collect(graph, place, |id| {
+        if let Some(bytes) = nested.get(id.key) {
+            return Ok(EntryBytes::Range(bytes.clone()));
         }
-        let name = match id.key.strip_prefix(script::CONSTANTS) {
-            Some(key) => format!("{root}/constants/{key}"),
-            None => format!("{root}/data/{}", id.key),
+        name.clear();
+        name.push_str(root);
+        let key = match id.key.strip_prefix(script::CONSTANTS) {
+            Some(key) => {
+                name.push_str("/constants/");
+                key
+            }
+            None => {
+                name.push_str("/data/");
+                id.key
+            }
         };
-        let entry = archive.entry(&name).ok_or_else(|| {
+        name.push_str(key);
+        let position = archive.position(&name);
+        let found =
+            position.and_then(|position| Some((position, archive.entries().get(position)?)));
+        let (position, entry) = found.ok_or_else(|| {
             Error::malformed(format!(
                 "the archive has no record of storage `{}`",
-                shown(&id.key)
+                shown(id.key)
             ))
             .in_entry(&name)
         })?;
         if entry.size() != id.byte_len as u64 {
             return Err(Error::malformed(format!(
                 "storage `{}` takes {} bytes by its persistent id, the record holds {}",
-                shown(&id.key),
+                shown(id.key),
                 id.byte_len,
                 entry.size()
             ))
             .in_entry(&name));
         }
-        Ok(SlotSource::Record(name))
+        Ok(EntryBytes::Record(position))
     })
 }
 

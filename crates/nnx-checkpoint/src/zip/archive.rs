@@ -1,7 +1,5 @@
 //! An archive that is being read.
 
-use std::collections::HashMap;
-use std::collections::hash_map;
 use std::fmt;
 use std::sync::Arc;
 
@@ -13,6 +11,8 @@ use super::inflate::inflate;
 use super::{central, end, local};
 use crate::Limits;
 use crate::error::{Error, Result};
+use crate::name_index::NameIndex;
+use crate::source::ByteRange;
 
 /// An archive, opened by its central directory; the entries' bytes are looked at when they are
 /// asked for.
@@ -20,14 +20,17 @@ use crate::error::{Error, Result};
 /// What a careful writer never produces is refused rather than guessed at: bytes in front of the
 /// archive or behind it, two entries of one name, entries that overlap, and a local header that
 /// contradicts the central directory.
-pub struct ZipArchive {
-    bytes: Bytes,
+#[derive(Clone)]
+pub struct ZipArchive(Arc<ArchiveInner>);
+
+struct ArchiveInner {
+    source: ByteRange,
     entries: Vec<ZipEntry>,
-    index: HashMap<Arc<str>, usize>,
+    names: NameIndex,
 }
 
 impl ZipArchive {
-    /// Reads the central directory. No entry's bytes are touched.
+    /// Reads the central directory. No entry's bytes are read.
     ///
     /// # Errors
     /// When there is no end record or more than one, the archive does not fill the file from its
@@ -35,47 +38,64 @@ impl ZipArchive {
     /// stands there twice, entries overlap, the archive is split, or it has more than
     /// [`Limits::max_zip_entries`] entries or its deflated ones state more bytes together than
     /// [`Limits::max_inflated_bytes`].
-    pub fn parse(bytes: &Bytes, limits: &Limits) -> Result<Self> {
-        let directory = end::find(bytes)?;
-        let entries = central::read(bytes, directory, limits)?;
-        let mut index = HashMap::with_capacity(entries.len());
-        for (position, entry) in entries.iter().enumerate() {
-            match index.entry(Arc::clone(&entry.name)) {
-                hash_map::Entry::Vacant(vacant) => vacant.insert(position),
-                hash_map::Entry::Occupied(_) => {
-                    return Err(Error::malformed("two entries have one name").in_entry(&entry.name));
-                }
-            };
+    pub fn parse(source: impl Into<ByteRange>, limits: &Limits) -> Result<Self> {
+        let source = source.into();
+        let directory = end::find(&source)?;
+        let entries = central::read(&source, directory, limits)?;
+        let mut names = NameIndex::with_capacity(entries.len());
+        for (number, entry) in (0..).zip(&entries) {
+            let is_name = |other| is_name(&entries, other, &entry.name);
+            if names.insert(&entry.name, number, is_name).is_err() {
+                return Err(Error::malformed("two entries have one name").in_entry(&entry.name));
+            }
         }
-        Ok(Self {
-            bytes: bytes.clone(),
+        Ok(Self(Arc::new(ArchiveInner {
+            source,
             entries,
-            index,
-        })
+            names,
+        })))
     }
 
     /// The entries, in the order of the central directory.
     pub fn entries(&self) -> &[ZipEntry] {
-        &self.entries
+        &self.0.entries
     }
 
     /// The entry of exactly that name, root folder and letter case included.
     pub fn entry(&self, name: &str) -> Option<&ZipEntry> {
-        self.entries.get(*self.index.get(name)?)
+        self.0.entries.get(self.position(name)?)
     }
 
-    /// The content of an entry: a slice of the file when it is stored, else inflated. Its checksum
-    /// is verified, unless the central directory has 0 there, as PyTorch writes it when told not to
-    /// compute any.
+    /// Where among the [`entries`](Self::entries) the one of that name is.
+    pub(crate) fn position(&self, name: &str) -> Option<usize> {
+        let entries = &self.0.entries;
+        let number = self
+            .0
+            .names
+            .find(name, |other| is_name(entries, other, name))?;
+        usize::try_from(number).ok()
+    }
+
+    /// Whether the archive is in memory, or mapped into it.
+    pub(crate) fn is_mapped(&self) -> bool {
+        self.0.source.is_mapped()
+    }
+
+    /// Whether the archive is in an open file.
+    pub(crate) fn is_in_file(&self) -> bool {
+        self.0.source.in_file().is_some()
+    }
+
+    /// The content of an entry: a slice of the file when it is stored and the file is mapped, else
+    /// read, and inflated. Its checksum is verified, unless the central directory has 0 there, as
+    /// PyTorch writes it when told not to compute any.
     ///
     /// # Errors
     /// When the local header contradicts the central directory, the content reaches into the next
     /// entry, is encrypted or compressed by a method other than deflate, does not inflate to the
     /// size stated, or does not have its checksum.
     pub fn data(&self, entry: &ZipEntry) -> Result<Bytes> {
-        let data = self.data_unverified(entry)?;
-        verify(entry, &data).map_err(|error| error.in_entry(&entry.name))?;
-        Ok(data)
+        decoded(entry, self.raw(entry)?, true)
     }
 
     /// [`data`](Self::data) whatever the checksum says.
@@ -83,31 +103,60 @@ impl ZipArchive {
     /// # Errors
     /// As for [`data`](Self::data), but for the checksum.
     pub fn data_unverified(&self, entry: &ZipEntry) -> Result<Bytes> {
-        self.content(entry)
-            .map_err(|error| error.in_entry(&entry.name))
+        decoded(entry, self.raw(entry)?, false)
     }
 
-    fn content(&self, entry: &ZipEntry) -> Result<Bytes> {
-        decode(entry, self.raw(entry)?)
+    /// What the file has of an entry, compressed or not. Header and content are read in one piece,
+    /// because each reading of a remote object takes its time.
+    fn raw(&self, entry: &ZipEntry) -> Result<Bytes> {
+        let most = local::header_len(entry).saturating_add(entry.compressed);
+        let read = || {
+            let own = self.own(entry, most)?;
+            let start = local::content(&own, entry)?;
+            let len = usize::try_from(entry.compressed).ok();
+            let end = len.and_then(|len| start.checked_add(len));
+            match end.filter(|&end| end <= own.len()) {
+                Some(end) => Ok(own.slice(start..end)),
+                None => Err(foreign()),
+            }
+        };
+        read().map_err(|error| error.in_entry(&entry.name))
     }
 
-    /// What the file has of an entry, compressed or not; no byte of it is touched.
+    /// Where the file has the content of an entry, compressed or not; no byte of it is read.
     ///
     /// # Errors
     /// When the local header contradicts the central directory, or the entry is encrypted.
-    pub(crate) fn raw(&self, entry: &ZipEntry) -> Result<Bytes> {
+    pub(crate) fn range(&self, entry: &ZipEntry) -> Result<ByteRange> {
+        let find = || {
+            let start = local::content(&self.own(entry, local::header_len(entry))?, entry)?;
+            let start = entry.header.saturating_add(start as u64);
+            let range = self.0.source.slice(start, entry.compressed);
+            range.map_err(|_| foreign())
+        };
+        find().map_err(|error| error.in_entry(&entry.name))
+    }
+
+    /// Up to `most` of the bytes from an entry's local header on.
+    fn own(&self, entry: &ZipEntry, most: u64) -> Result<Bytes> {
         if entry.flags & (ENCRYPTED | STRONGLY_ENCRYPTED | MASKED) != 0 {
             return Err(Error::unsupported("the entry is encrypted"));
         }
-        let range = local::content(&self.bytes, entry)?;
-        if range.end > self.bytes.len() {
-            return Err(Error::malformed("the entry is not one of this archive"));
-        }
-        Ok(self.bytes.slice(range))
+        self.0.source.read_up_to(entry.header, most)
     }
 }
 
-/// The content of an entry of which these are the [raw](ZipArchive::raw) bytes.
+fn is_name(entries: &[ZipEntry], number: u32, name: &str) -> bool {
+    let entry = usize::try_from(number).ok().and_then(|at| entries.get(at));
+    entry.is_some_and(|entry| *entry.name == *name)
+}
+
+#[cold]
+fn foreign() -> Error {
+    Error::malformed("the entry is not one of this archive")
+}
+
+/// The content of an entry, as its bytes are when they were read.
 ///
 /// # Errors
 /// When the method is not known, or the bytes do not give the size stated.
@@ -127,8 +176,8 @@ fn decode(entry: &ZipEntry, raw: Bytes) -> Result<Bytes> {
     }
 }
 
-/// The content of an entry whose [raw](ZipArchive::raw) bytes were read by other means, compared
-/// with its checksum if `is_verified`.
+/// The content of an entry of whose [range](ZipArchive::range) these are the bytes, compared with its
+/// checksum if `is_verified`.
 ///
 /// # Errors
 /// As for [`ZipArchive::data`].
@@ -159,8 +208,8 @@ fn verify(entry: &ZipEntry, data: &[u8]) -> Result<()> {
 impl fmt::Debug for ZipArchive {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ZipArchive")
-            .field("len", &self.bytes.len())
-            .field("entries", &self.entries)
+            .field("len", &self.0.source.byte_len())
+            .field("entries", &self.0.entries)
             .finish_non_exhaustive()
     }
 }

@@ -9,9 +9,14 @@ use super::fields::{
 };
 use crate::Limits;
 use crate::error::{Error, Result, shown_bytes};
+use crate::source::ByteRange;
 
-/// Reads all entries. No byte outside the directory is touched.
-pub(super) fn read(bytes: &[u8], directory: Directory, limits: &Limits) -> Result<Vec<ZipEntry>> {
+/// Reads all entries. No byte outside the directory is read.
+pub(super) fn read(
+    source: &ByteRange,
+    directory: Directory,
+    limits: &Limits,
+) -> Result<Vec<ZipEntry>> {
     if directory.entries > limits.max_zip_entries {
         return Err(Error::limit(
             "max_zip_entries",
@@ -28,9 +33,8 @@ pub(super) fn read(bytes: &[u8], directory: Directory, limits: &Limits) -> Resul
         ))
         .at(directory.start));
     }
-    let size = usize::try_from(directory.size).unwrap_or(usize::MAX);
-    let mut fields =
-        Fields::new(bytes, directory.start, "archive").section(size, "central directory")?;
+    let bytes = source.read_up_to(directory.start, directory.size)?;
+    let mut fields = Fields::new(&bytes, directory.start, "central directory");
     // So many headers do fit into the bytes that are there.
     let mut entries = Vec::with_capacity(count);
     for _ in 0..count {

@@ -1,7 +1,10 @@
 //! The records at the archive's end, which lead to the central directory.
 
+use bytes::Bytes;
+
 use super::fields::{CENTRAL, END, END_64, Fields, LOCATOR_64, SATURATED, SATURATED_16};
 use crate::error::{Error, Result};
+use crate::source::ByteRange;
 
 /// Bytes of an end record without its comment.
 pub(super) const END_BYTES: usize = 22;
@@ -28,27 +31,29 @@ pub(super) struct Directory {
 /// A comment may hold what looks like an end record, so every candidate in reach is judged: it
 /// counts when its comment ends with the file and its central directory ends where the end records
 /// begin. Exactly one may count.
-pub(super) fn find(bytes: &[u8]) -> Result<Directory> {
-    let floor = bytes
-        .len()
-        .saturating_sub(END_BYTES.saturating_add(COMMENT_BYTES));
+pub(super) fn find(source: &ByteRange) -> Result<Directory> {
+    let tail = Tail::read(source)?;
+    let reach = END_BYTES.saturating_add(COMMENT_BYTES);
+    let floor = tail.bytes.len().saturating_sub(reach);
     let mut found = None;
     let mut refusal = None;
-    for at in (floor..bytes.len()).rev() {
-        let is_candidate = bytes
-            .get(at..)
+    for within in (floor..tail.bytes.len()).rev() {
+        let is_candidate = tail
+            .bytes
+            .get(within..)
             .is_some_and(|rest| rest.starts_with(&END.to_le_bytes()) && rest.len() >= END_BYTES);
         if !is_candidate {
             continue;
         }
-        match judge(bytes, at as u64) {
+        let at = tail.start.saturating_add(within as u64);
+        match judge(&tail, at) {
             Ok(directory) => {
                 if let Some((_, other)) = found.replace((directory, at)) {
                     return Err(Error::malformed(format!(
                         "two end records are sound, at {at:#x} and {other:#x}; which one counts \
                          is a matter of the reader"
                     ))
-                    .at(at as u64));
+                    .at(at));
                 }
             }
             // The candidate nearest to the end is the likeliest to be meant.
@@ -62,13 +67,46 @@ pub(super) fn find(bytes: &[u8]) -> Result<Directory> {
             "expected the end record of a zip archive, found none: the file is cut short or is no \
              zip archive",
         )
-        .at(bytes.len() as u64)),
+        .at(source.byte_len())),
+    }
+}
+
+/// The last bytes of the file, in which the end records are looked for. They are read in one piece,
+/// with the usual 64-bit record and, of a small archive, the central directory.
+struct Tail<'a> {
+    source: &'a ByteRange,
+    bytes: Bytes,
+    /// Where in the file they begin.
+    start: u64,
+}
+
+impl<'a> Tail<'a> {
+    fn read(source: &'a ByteRange) -> Result<Self> {
+        let reach = (END_BYTES.saturating_add(COMMENT_BYTES) as u64)
+            .saturating_add(LOCATOR_BYTES)
+            .saturating_add(END_64_BYTES);
+        let start = source.byte_len().saturating_sub(reach);
+        Ok(Self {
+            source,
+            bytes: source.read_up_to(start, reach)?,
+            start,
+        })
+    }
+
+    /// The bytes of the file from `position` on: `least` of them, if there are so many.
+    fn at(&self, position: u64, least: u64) -> Result<Bytes> {
+        let Some(within) = position.checked_sub(self.start) else {
+            return self.source.read_up_to(position, least);
+        };
+        let within = usize::try_from(within).unwrap_or(usize::MAX);
+        Ok(self.bytes.slice(within.min(self.bytes.len())..))
     }
 }
 
 /// Reads the end record at `at` and, where there is one, its 64-bit form.
-fn judge(bytes: &[u8], at: u64) -> Result<Directory> {
-    let mut fields = Fields::new(bytes, at, "end record");
+fn judge(tail: &Tail<'_>, at: u64) -> Result<Directory> {
+    let bytes = tail.at(at, END_BYTES as u64)?;
+    let mut fields = Fields::new(&bytes, at, "end record");
     fields.signature(END)?;
     let (disk, directory_disk) = (fields.u16()?, fields.u16()?);
     let (entries_here, entries) = (fields.u16()?, fields.u16()?);
@@ -95,7 +133,7 @@ fn judge(bytes: &[u8], at: u64) -> Result<Directory> {
         size: size.into(),
         entries: entries.into(),
     };
-    let (directory, end) = match long_form(bytes, at)? {
+    let (directory, end) = match long_form(tail, at)? {
         None => (short, at),
         Some((long, end)) => {
             let agree = (start == SATURATED || short.start == long.start)
@@ -110,16 +148,17 @@ fn judge(bytes: &[u8], at: u64) -> Result<Directory> {
             (long, end)
         }
     };
-    check(bytes, directory, end)?;
+    check(tail, directory, end)?;
     Ok(directory)
 }
 
 /// The 64-bit end record in front of the end record at `at`, and where it begins.
-fn long_form(bytes: &[u8], at: u64) -> Result<Option<(Directory, u64)>> {
+fn long_form(tail: &Tail<'_>, at: u64) -> Result<Option<(Directory, u64)>> {
     let Some(locator) = at.checked_sub(LOCATOR_BYTES) else {
         return Ok(None);
     };
-    let mut fields = Fields::new(bytes, locator, "64-bit end record's locator");
+    let bytes = tail.at(locator, LOCATOR_BYTES)?;
+    let mut fields = Fields::new(&bytes, locator, "64-bit end record's locator");
     if fields.u32()? != LOCATOR_64 {
         return Ok(None);
     }
@@ -128,9 +167,10 @@ fn long_form(bytes: &[u8], at: u64) -> Result<Option<(Directory, u64)>> {
         return Err(split(locator));
     }
 
-    let mut fields = Fields::new(bytes, record, "64-bit end record");
+    let bytes = tail.at(record, END_64_BYTES)?;
+    let mut fields = Fields::new(&bytes, record, "64-bit end record");
     reaches(&mut fields, locator)
-        .map_err(|error| shifted(bytes, record, locator).unwrap_or(error))?;
+        .map_err(|error| shifted(tail, record, locator).unwrap_or(error))?;
     let _versions = fields.u32()?;
     let (disk, directory_disk) = (fields.u32()?, fields.u32()?);
     let (entries_here, entries) = (fields.u64()?, fields.u64()?);
@@ -164,10 +204,10 @@ fn reaches(fields: &mut Fields<'_>, locator: u64) -> Result<()> {
 
 /// The error of an archive whose offsets are wrong because something was put in front of it: the
 /// 64-bit end record is where it usually is, directly in front of its locator.
-fn shifted(bytes: &[u8], stated: u64, locator: u64) -> Option<Error> {
+fn shifted(tail: &Tail<'_>, stated: u64, locator: u64) -> Option<Error> {
     let usual = locator.checked_sub(END_64_BYTES)?;
     let extra = usual.checked_sub(stated).filter(|extra| *extra > 0)?;
-    Fields::new(bytes, usual, "64-bit end record")
+    Fields::new(&tail.at(usual, 4).ok()?, usual, "64-bit end record")
         .signature(END_64)
         .ok()?;
     Some(
@@ -180,7 +220,7 @@ fn shifted(bytes: &[u8], stated: u64, locator: u64) -> Option<Error> {
 }
 
 /// The central directory must end where the end records begin, and begin with an entry.
-fn check(bytes: &[u8], directory: Directory, end: u64) -> Result<()> {
+fn check(tail: &Tail<'_>, directory: Directory, end: u64) -> Result<()> {
     let stated = directory.start.checked_add(directory.size);
     if stated != Some(end) {
         let mut what = format!(
@@ -196,7 +236,8 @@ fn check(bytes: &[u8], directory: Directory, end: u64) -> Result<()> {
         return Err(Error::malformed(what).at(end));
     }
     if directory.entries > 0 {
-        Fields::new(bytes, directory.start, "central directory").signature(CENTRAL)?;
+        let bytes = tail.at(directory.start, 4)?;
+        Fields::new(&bytes, directory.start, "central directory").signature(CENTRAL)?;
     }
     Ok(())
 }

@@ -48,12 +48,8 @@ pub(super) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// The bytes from `position` on; `structure` names what is read, for errors.
-    pub(super) fn new(bytes: &'a [u8], position: u64, structure: &'static str) -> Self {
-        let rest = usize::try_from(position)
-            .ok()
-            .and_then(|start| bytes.get(start..))
-            .unwrap_or_default();
+    /// The bytes from `position` of the file on; `structure` names what is read, for errors.
+    pub(super) fn new(rest: &'a [u8], position: u64, structure: &'static str) -> Self {
         Self {
             rest,
             position,

@@ -1,22 +1,25 @@
 //! The local header in front of an entry's bytes.
 
-use std::ops::Range;
-
 use super::entry::ZipEntry;
 use super::fields::{
-    DEFERRED, ENCRYPTED, Fields, LOCAL, MASKED, SATURATED, STRONGLY_ENCRYPTED, extra_64,
+    DEFERRED, ENCRYPTED, Fields, LOCAL, LOCAL_BYTES, MASKED, SATURATED, STRONGLY_ENCRYPTED,
+    extra_64,
 };
 use crate::error::{Error, Result, shown, shown_bytes};
 
-/// Where the content of an entry is in the archive. Errors count from the local header.
+/// Bytes that a local header can take.
+pub(super) fn header_len(entry: &ZipEntry) -> u64 {
+    LOCAL_BYTES
+        .saturating_add(entry.name.len() as u64)
+        .saturating_add(u16::MAX.into())
+}
+
+/// Where the content of an entry begins, counted from the local header, as errors are; `own` are the
+/// bytes from there on.
 ///
 /// The local header must say what the central directory says, because a reader that believes the
 /// one and a checker that believes the other would see two different files.
-pub(super) fn content(bytes: &[u8], entry: &ZipEntry) -> Result<Range<usize>> {
-    let own = usize::try_from(entry.header)
-        .ok()
-        .and_then(|start| bytes.get(start..))
-        .unwrap_or_default();
+pub(super) fn content(own: &[u8], entry: &ZipEntry) -> Result<usize> {
     let mut fields = Fields::new(own, 0, "local header");
     fields.signature(LOCAL)?;
     let _version = fields.u16()?;
@@ -69,8 +72,8 @@ pub(super) fn content(bytes: &[u8], entry: &ZipEntry) -> Result<Range<usize>> {
     let header = fields.position();
     let start = entry.header.checked_add(header);
     let end = start.and_then(|start| start.checked_add(entry.compressed));
-    match (start, end) {
-        (Some(start), Some(end)) if end <= entry.bound => range(start, end),
+    match end {
+        Some(end) if end <= entry.bound => usize::try_from(header).ok(),
         _ => None,
     }
     .ok_or_else(|| {
@@ -81,10 +84,6 @@ pub(super) fn content(bytes: &[u8], entry: &ZipEntry) -> Result<Range<usize>> {
             entry.bound.saturating_sub(entry.header)
         ))
     })
-}
-
-fn range(start: u64, end: u64) -> Option<Range<usize>> {
-    Some(usize::try_from(start).ok()?..usize::try_from(end).ok()?)
 }
 
 #[cold]

@@ -10,7 +10,7 @@ pub(crate) mod torch;
 
 /// The contents of all entries, in order.
 fn read(file: &[u8], limits: &Limits) -> Result<Vec<(String, Bytes)>> {
-    let archive = ZipArchive::parse(&Bytes::copy_from_slice(file), limits)?;
+    let archive = ZipArchive::parse(Bytes::copy_from_slice(file), limits)?;
     archive
         .entries()
         .iter()
@@ -468,7 +468,7 @@ fn limits_hold_at_their_value_and_break_below() {
     );
     assert!(read(&file, &Limits::default().max_inflated_bytes(2_000)).is_ok());
     let limits = Limits::default().max_inflated_bytes(1_999);
-    let error = ZipArchive::parse(&Bytes::from(file), &limits).unwrap_err();
+    let error = ZipArchive::parse(Bytes::from(file), &limits).unwrap_err();
     assert!(matches!(
         error.kind(),
         ErrorKind::LimitExceeded {
@@ -481,7 +481,7 @@ fn limits_hold_at_their_value_and_break_below() {
 
 #[test]
 fn an_entry_of_another_archive_does_no_harm() {
-    let long = ZipArchive::parse(&Bytes::from_static(torch::ARCHIVE), &Limits::default()).unwrap();
+    let long = ZipArchive::parse(Bytes::from_static(torch::ARCHIVE), &Limits::default()).unwrap();
     let mut writer = ZipWriter::new(Vec::new(), "archive");
     writer.record("version", b"3\n").unwrap();
     let short = Bytes::from(writer.finish().unwrap());

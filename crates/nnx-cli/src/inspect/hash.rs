@@ -1,6 +1,7 @@
 //! The hashes of tensors.
 
 use std::fmt::Write as _;
+use std::io;
 
 use nnx::checkpoint::{ErrorKind, Tensor};
 use sha2::{Digest, Sha256};
@@ -12,12 +13,12 @@ use crate::opened::Opened;
 use crate::parallel;
 use crate::progress::{Progress, Unit};
 
-/// Bytes hashed between two steps of the progress bar.
+/// Bytes hashed between two steps of the progress bar, of a tensor that is in memory.
 const STEP: usize = 1 << 22;
 
 /// Gives each tensor the SHA-256 of its elements in row-major order, little-endian.
 ///
-/// Nothing is copied where the elements lie so in the file.
+/// Where the elements lie so in the file, a piece of them is in memory at a time.
 pub(super) fn add(opened: &Opened, tensors: &mut [TensorLine]) -> Result<(), Failure> {
     let total = tensors
         .iter()
@@ -45,7 +46,7 @@ fn with_bytes(opened: &Opened, line: &TensorLine) -> Result<Option<Tensor>, Fail
     let Some(entry) = opened.entry(&line.name) else {
         return Ok(None);
     };
-    match opened.reader().tensor(entry.name()) {
+    match opened.reader().unread_tensor(entry.name()) {
         Ok(tensor) => Ok(Some(tensor)),
         // A view into the middle of a storage whose bytes hold several elements each.
         Err(error)
@@ -58,15 +59,46 @@ fn with_bytes(opened: &Opened, line: &TensorLine) -> Result<Option<Tensor>, Fail
 }
 
 fn of(tensor: &Tensor, progress: &Progress) -> Result<String, Failure> {
-    let mut hash = Sha256::new();
-    for part in tensor.to_bytes()?.chunks(STEP) {
-        hash.update(part);
-        progress.advance(part.len() as u64);
+    let mut hashing = Hashing {
+        hash: Sha256::new(),
+        progress,
+    };
+    if tensor.byte_len() == tensor.storage().byte_len() {
+        tensor.copy_to(&mut hashing)?;
+    } else {
+        // Others may view the same storage: it is read once for all of them.
+        for part in tensor.to_bytes()?.chunks(STEP) {
+            hashing.take(part);
+        }
     }
     let mut hex = String::new();
-    for byte in hash.finalize() {
+    for byte in hashing.hash.finalize() {
         // A `String` takes whatever is written.
         let _ = write!(hex, "{byte:02x}");
     }
     Ok(hex)
+}
+
+/// Takes bytes for a hash, and tells how many.
+struct Hashing<'a> {
+    hash: Sha256,
+    progress: &'a Progress,
+}
+
+impl Hashing<'_> {
+    fn take(&mut self, bytes: &[u8]) {
+        self.hash.update(bytes);
+        self.progress.advance(bytes.len() as u64);
+    }
+}
+
+impl io::Write for Hashing<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.take(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }

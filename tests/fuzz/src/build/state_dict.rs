@@ -44,7 +44,7 @@ fn tensor(supply: &mut Supply<'_>, dtype: Dtype, storage: &Storage) -> Tensor {
     let tensor = Tensor::view(storage.clone(), dtype, offset, &shape, &strides)
         .or_else(|_| {
             // It did not fit: all of the storage, as one row.
-            let elements = storage.bytes().len() / dtype.size();
+            let elements = storage.byte_len() / dtype.size();
             Tensor::view(storage.clone(), dtype, 0, &[elements], &[1])
         })
         .expect("a row of all elements fits");

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use nnx_checkpoint::{Dtype, Modules, NNCheckpoint, StateDict, Tensor};
+use nnx_checkpoint::{Dtype, NNCheckpoint, StateDict, StateDictMetadata, Tensor};
 use nnx_params::{
     Activations, Checkpoints, Momentum, NNEvaluationDataPoint, NNIterationDataPoint, NNModelParams,
     NNOptimParams, NNParams, NNTrainParams, NetParams, Nets, Optims,
@@ -136,7 +136,7 @@ fn weights(epoch: i64) -> Result<StateDict> {
     for (index, (name, shape)) in PARAMETERS.iter().enumerate() {
         state.insert(*name, tensor(shape, epoch + index as i64)?);
     }
-    Ok(state.with_modules(Modules::None))
+    Ok(state.with_modules(StateDictMetadata::None))
 }
 
 fn training_state(optimizer: &Optimizer, epoch: i64) -> Result<TrainingState> {

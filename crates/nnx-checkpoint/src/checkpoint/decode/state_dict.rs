@@ -6,7 +6,7 @@ use super::Decoder;
 use crate::Tensor;
 use crate::error::{Error, Result};
 use crate::pickle::{Call, Node, NodeId};
-use crate::state_dict::{Mapping, Modules, StateDict, StateValue};
+use crate::state_dict::{DictKind, StateDict, StateDictMetadata, StateValue};
 use crate::torch::PickledObject;
 
 impl Decoder<'_> {
@@ -14,14 +14,14 @@ impl Decoder<'_> {
     pub(super) fn state_dict(&self, id: NodeId) -> Result<StateDict> {
         let graph = self.graph;
         let (mapping, attributes) = match graph.node(id) {
-            Node::Dict(_) => (Mapping::Dict, None),
+            Node::Dict(_) => (DictKind::Dict, None),
             Node::Object(object) => match object.call {
                 Call::Reduce { callable, args }
                     if graph.global(callable) == Some(("collections", "OrderedDict"))
                         && graph.sequence(args).is_some_and(<[_]>::is_empty)
                         && object.items.is_empty() =>
                 {
-                    (Mapping::OrderedDict, object.state)
+                    (DictKind::OrderedDict, object.state)
                 }
                 _ => return Err(self.expected("a state dict", id)),
             },
@@ -39,7 +39,7 @@ impl Decoder<'_> {
             }
             let tensor: Option<Tensor> = self
                 .object
-                .tensor(value)
+                .unread_tensor(value)
                 .map_err(|error| self.at(error.in_tensor(name), value))?;
             state.insert_value(
                 name,
@@ -49,7 +49,9 @@ impl Decoder<'_> {
                 },
             );
         }
-        let modules = attributes.map_or(Modules::None, |id| Modules::Attributes(self.kept(id)));
+        let modules = attributes.map_or(StateDictMetadata::None, |id| {
+            StateDictMetadata::Attributes(self.kept(id))
+        });
         Ok(state.with_mapping(mapping).with_modules(modules))
     }
 

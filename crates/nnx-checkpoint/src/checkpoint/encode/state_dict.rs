@@ -3,7 +3,7 @@
 use super::Encoder;
 use crate::error::Result;
 use crate::pickle::NodeId;
-use crate::state_dict::{Mapping, Modules, StateDict, StateValue};
+use crate::state_dict::{DictKind, StateDict, StateDictMetadata, StateValue};
 
 impl Encoder<'_> {
     pub(super) fn state_dict(&mut self, state: &StateDict) -> Result<NodeId> {
@@ -22,13 +22,13 @@ impl Encoder<'_> {
             };
             pairs.push((key, value));
         }
-        if state.mapping() == Mapping::Dict {
+        if state.mapping() == DictKind::Dict {
             return Ok(self.builder.dict(pairs));
         }
         let attributes = match state.modules() {
-            Modules::None => None,
-            Modules::Attributes(object) => Some(self.builder.copy(object)?),
-            Modules::Versions(modules) => Some(self.module_versions(modules)),
+            StateDictMetadata::None => None,
+            StateDictMetadata::Attributes(object) => Some(self.builder.copy(object)?),
+            StateDictMetadata::Versions(modules) => Some(self.module_versions(modules)),
         };
         Ok(self.builder.ordered_dict(pairs, attributes))
     }

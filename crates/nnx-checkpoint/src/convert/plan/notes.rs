@@ -63,10 +63,9 @@ pub(super) fn of_cast(reader: &CheckpointReader) -> Vec<String> {
 
 /// The names of the tensors of which something holds.
 fn named(reader: &CheckpointReader, holds: impl Fn(&TensorInfo) -> bool) -> Vec<&str> {
-    let of = |entry: &TensorEntry| reader.object()?.tensor_info(entry.node()?).ok()?;
     let entries = reader.tensors().iter();
     entries
-        .filter(|entry| of(entry).is_some_and(|info| holds(&info)))
+        .filter(|entry| entry.info().is_some_and(&holds))
         .map(TensorEntry::name)
         .collect()
 }

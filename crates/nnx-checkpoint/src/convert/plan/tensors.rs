@@ -5,37 +5,34 @@ use std::collections::HashMap;
 use indexmap::IndexMap;
 
 use super::shards;
-use super::{Container, Content, Expected, FilePlan, Piece, Plan, say_format};
-use crate::convert::item::{Item, Transform, is_loose};
-use crate::convert::make::Make;
-use crate::convert::options::{ConvertOptions, Tied};
-use crate::convert::origin::{Origin, Origins, Stored};
+use super::{Container, Expected, FilePlan, Piece, Plan, say_format};
+use crate::Tensor;
+use crate::convert::options::{ConvertOptions, SharedTensors};
+use crate::convert::selection::{SelectedTensor, Transform, is_loose};
 use crate::convert::target::Target;
 use crate::error::Result;
 use crate::reader::is_alias;
 use crate::safetensors::lay_out;
 use crate::shards::{Sized, split};
-use crate::{Limits, Tensor};
 
 /// Plans the files for these tensors.
 ///
 /// # Errors
 /// When the format cannot hold one, or two have one name.
 pub(in crate::convert) fn plan(
-    mut items: Vec<Item>,
+    mut items: Vec<SelectedTensor>,
     mut metadata: IndexMap<String, String>,
-    origins: &mut Origins,
     target: &Target,
     options: &ConvertOptions,
     transform: &mut Transform<'_>,
 ) -> Result<Plan> {
     let mut notes = Vec::new();
-    if options.tied == Tied::Aliased {
+    if options.tied == SharedTensors::Aliased {
         alias(&mut items, &mut metadata, &mut notes);
     }
     for item in &mut items {
         item.tensor = transform
-            .apply(&item.tensor, false, origins)
+            .apply(&item.tensor, false)
             .map_err(|error| error.in_tensor(&item.name))?;
     }
     let sizes = items.iter().map(|item| Sized {
@@ -46,14 +43,8 @@ pub(in crate::convert) fn plan(
     let names = shards::names(target, groups.len());
     let mut files = Vec::new();
     for (group, name) in groups.iter().zip(&names) {
-        let items: Vec<&Item> = group.iter().filter_map(|&at| items.get(at)).collect();
-        files.push(file(
-            &items,
-            &metadata,
-            origins,
-            options,
-            target.file(name),
-        )?);
+        let items: Vec<&SelectedTensor> = group.iter().filter_map(|&at| items.get(at)).collect();
+        files.push(file(&items, &metadata, options, target.file(name))?);
     }
     let held = groups.iter().map(|group| {
         let items = group.iter().filter_map(|&at| items.get(at));
@@ -71,9 +62,8 @@ pub(in crate::convert) fn plan(
 }
 
 fn file(
-    items: &[&Item],
+    items: &[&SelectedTensor],
     metadata: &IndexMap<String, String>,
-    origins: &Origins,
     options: &ConvertOptions,
     path: std::path::PathBuf,
 ) -> Result<FilePlan> {
@@ -96,7 +86,8 @@ fn file(
         });
         pieces.push(Piece {
             label: name.to_owned(),
-            content: content(tensor, origins, &options.limits)
+            storage: tensor
+                .row_major(&options.limits)
                 .map_err(|error| error.in_tensor(name))?,
         });
     }
@@ -110,35 +101,13 @@ fn file(
     })
 }
 
-/// Where the elements of a tensor come from.
-fn content(tensor: &Tensor, origins: &Origins, limits: &Limits) -> Result<Content> {
-    let origin = origins.get(tensor.storage())?;
-    if !is_loose(tensor) {
-        return Ok(match &*origin {
-            Origin::InPlace(stored) => Content::Copy(stored.clone()),
-            _ => Content::Origin(origin, tensor.byte_len() as u64),
-        });
-    }
-    if let Origin::InPlace(stored) = &*origin
-        && tensor.is_contiguous()
-        && !(tensor.is_conj() || tensor.is_neg())
-        && stored.checksum.is_none()
-    {
-        let start = tensor.byte_range().start;
-        if let Some(extent) = stored.extent.part(start, tensor.byte_len()) {
-            return Ok(Content::Copy(Stored {
-                extent,
-                checksum: None,
-            }));
-        }
-    }
-    let make = Make::new(tensor.clone(), origin, tensor.dtype(), limits)?;
-    Ok(Content::Make(std::sync::Arc::new(make)))
-}
-
 /// Leaves the names out under which a tensor is written already, and notes each of them in the
 /// metadata with the name that was kept: the first one in the alphabet.
-fn alias(items: &mut Vec<Item>, metadata: &mut IndexMap<String, String>, notes: &mut Vec<String>) {
+fn alias(
+    items: &mut Vec<SelectedTensor>,
+    metadata: &mut IndexMap<String, String>,
+    notes: &mut Vec<String>,
+) {
     let mut kept: HashMap<(usize, crate::Dtype, Vec<usize>), String> = HashMap::new();
     let key = |tensor: &Tensor| {
         (

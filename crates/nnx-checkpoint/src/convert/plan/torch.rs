@@ -8,12 +8,11 @@ use indexmap::IndexMap;
 
 use super::notes;
 use super::shards;
-use super::{Container, Content, Expected, FilePlan, Held, Piece, Plan, SHOWN_VALUES, not_held};
+use super::{Container, Expected, FilePlan, Held, Piece, Plan, SHOWN_VALUES, not_held};
 #[cfg(feature = "nnx")]
 use crate::NNCheckpoint;
-use crate::convert::item::{Item, Items, Transform, is_loose};
 use crate::convert::options::ConvertOptions;
-use crate::convert::origin::{Origin, Origins};
+use crate::convert::selection::{SelectedTensor, Selection, Transform, is_loose};
 use crate::convert::target::Target;
 use crate::error::{Error, ErrorKind, Result};
 use crate::globals;
@@ -32,7 +31,6 @@ const NEWEST_PROTOCOL: u8 = 5;
 pub(super) fn whole(
     reader: &CheckpointReader,
     object: &Arc<TorchObject>,
-    origins: &mut Origins,
     target: &Target,
     options: &ConvertOptions,
 ) -> Result<Plan> {
@@ -53,20 +51,17 @@ pub(super) fn whole(
         }
         // A number that a module keeps beside its tensors stays one, and quantised integers stay
         // with their scale.
-        let is_plain = |node: &NodeId| {
-            let is_tensor = || object.tensor_info(*node).is_ok_and(|info| info.is_some());
-            is_array || entry.layout_name() == "strided" && is_tensor()
-        };
-        let Some(node) = entry.node().filter(is_plain) else {
+        let is_tensor = entry.info().is_some() && entry.layout_name() == "strided";
+        let Some(node) = entry.node().filter(|_| is_array || is_tensor) else {
             continue;
         };
         dtypes.insert(entry.name(), dtype);
-        let tensor = reader.tensor(entry.name())?;
+        let tensor = reader.unread_tensor(entry.name())?;
         if !is_cast && !is_loose(&tensor) && !is_array {
             continue;
         }
         let tensor = transform
-            .apply(&tensor, options.compact, origins)
+            .apply(&tensor, options.compact)
             .and_then(|tensor| builder.tensor(&tensor))
             .map_err(|error| error.in_tensor(entry.name()))?;
         builder.substitute(object, node, tensor);
@@ -92,7 +87,7 @@ pub(super) fn whole(
     #[cfg(not(feature = "nnx"))]
     let root = None;
     let path = target.single();
-    let file = file(object, expected.collect(), origins, path, root, options)?;
+    let file = file(object, expected.collect(), path, root, options)?;
     let mut plan = Plan::of_file(file, transform.cast);
     if replaces_arrays {
         plan.notes.extend(notes::of_arrays(reader));
@@ -109,8 +104,7 @@ pub(super) fn whole(
 /// When the source holds what such a dict cannot.
 pub(super) fn flat(
     reader: &CheckpointReader,
-    mut items: Items,
-    origins: &mut Origins,
+    mut selection: Selection,
     target: &Target,
     options: &ConvertOptions,
     transform: &mut Transform<'_>,
@@ -125,7 +119,7 @@ pub(super) fn flat(
     let mut values: Vec<(String, PickledObject)> = Vec::new();
     match objects {
         Some(object) if !options.drop_non_tensors => {
-            for (name, entry) in &items.others {
+            for (name, entry) in &selection.others {
                 // The parts of a tensor of a class of its own stand for it.
                 let node = entry.node().filter(|_| !entry.is_flattened());
                 if let Some(node) = node {
@@ -133,16 +127,16 @@ pub(super) fn flat(
                 }
             }
         }
-        _ => dropped = Held::of(reader, &items, options)?.dropped,
+        _ => dropped = Held::of(reader, &selection, options)?.dropped,
     }
-    for item in &mut items.tensors {
+    for item in &mut selection.tensors {
         let dense = options.compact && is_loose(&item.tensor);
         item.tensor = transform
-            .apply(&item.tensor, dense, origins)
+            .apply(&item.tensor, dense)
             .map_err(|error| error.in_tensor(&item.name))?;
     }
     let mut counted = HashSet::new();
-    let sizes = items.tensors.iter().map(|item| {
+    let sizes = selection.tensors.iter().map(|item| {
         let storage = item.tensor.storage();
         let is_first = counted.insert(storage.identity());
         Sized {
@@ -158,16 +152,16 @@ pub(super) fn flat(
     let names = shards::names(target, groups.len());
     let mut files = Vec::new();
     for (group, name) in groups.iter().zip(&names) {
-        let items: Vec<&Item> = group
+        let items: Vec<&SelectedTensor> = group
             .iter()
-            .filter_map(|&at| items.tensors.get(at))
+            .filter_map(|&at| selection.tensors.get(at))
             .collect();
         // What is no tensor stands in the first file.
         let values = std::mem::take(&mut values);
-        files.push(dict(&items, &values, origins, target, name, options)?);
+        files.push(dict(&items, &values, target, name, options)?);
     }
     let held = groups.iter().map(|group| {
-        let items = group.iter().filter_map(|&at| items.tensors.get(at));
+        let items = group.iter().filter_map(|&at| selection.tensors.get(at));
         items.map(|item| item.name.as_str()).collect()
     });
     let index = shards::index(target, &names, &files, held, &IndexMap::new())?;
@@ -204,9 +198,8 @@ fn metadata(reader: &CheckpointReader, options: &ConvertOptions) -> Result<Vec<S
 }
 
 fn dict(
-    items: &[&Item],
+    items: &[&SelectedTensor],
     values: &[(String, PickledObject)],
-    origins: &Origins,
     target: &Target,
     name: &str,
     options: &ConvertOptions,
@@ -232,10 +225,10 @@ fn dict(
     }
     let root = builder.dict(pairs);
     let object = builder.finish(root);
-    file(&object, expected, origins, target.file(name), None, options)
+    file(&object, expected, target.file(name), None, options)
 }
 
-/// The file of an object whose storages are planned. Its records lie in a folder that is named
+/// The file of an object. Its records lie in a folder that is named
 /// after the file, as `torch.save` has it, unless another `root` is given.
 ///
 /// # Errors
@@ -244,7 +237,6 @@ fn dict(
 pub(in crate::convert) fn file(
     object: &TorchObject,
     expected: Vec<Expected>,
-    origins: &Origins,
     path: PathBuf,
     root: Option<&str>,
     options: &ConvertOptions,
@@ -257,14 +249,9 @@ pub(in crate::convert) fn file(
     let NumberedPickle { program, storages } = numbered(object, &options.limits)?;
     let mut pieces = Vec::new();
     for (key, index) in storages.into_iter().enumerate() {
-        let storage = object.storage_at(index)?;
-        let origin = origins.get(storage)?;
         pieces.push(Piece {
             label: key.to_string(),
-            content: match &*origin {
-                Origin::InPlace(stored) => Content::Copy(stored.clone()),
-                _ => Content::Origin(origin, storage.byte_len() as u64),
-            },
+            storage: object.storage_at(index)?.clone(),
         });
     }
     let root = root.map_or_else(|| archive_root(&path), str::to_owned);

@@ -34,7 +34,7 @@ pub(super) const HOLDERS: [&str; 4] = [
 
 /// What lies below a pickled module: its parameters, persistent buffers, what its class adds and
 /// child modules, in this order, then, aside, all else. None when the object is no module.
-pub(super) fn children(graph: &Graph, module: &Object) -> Option<Vec<Child>> {
+pub(super) fn children<'a>(graph: &'a Graph, module: &Object) -> Option<Vec<Child<'a>>> {
     if let Some(children) = quantized::of_tuple(graph, module) {
         return Some(children);
     }
@@ -56,7 +56,7 @@ pub(super) fn children(graph: &Graph, module: &Object) -> Option<Vec<Child>> {
     };
 
     let mut children = Vec::new();
-    let named = |pairs: &[(NodeId, NodeId)], role: Role, children: &mut Vec<Child>| {
+    let named = |pairs: &[(NodeId, NodeId)], role: Role, children: &mut Vec<Child<'a>>| {
         for (index, &(name, id)) in pairs.iter().enumerate() {
             // `register_parameter(name, None)` and its kind: `state_dict()` leaves them out.
             if !graph.is_none(id) {
@@ -74,7 +74,7 @@ pub(super) fn children(graph: &Graph, module: &Object) -> Option<Vec<Child>> {
     named(&others, Role::Aside, &mut children);
     for (index, &(name, id)) in graph.dict_pairs(state)?.iter().enumerate() {
         let key = super::key(graph, name, index);
-        let is_told = HOLDERS.contains(&key.as_str()) || added.contains(&key.as_str());
+        let is_told = HOLDERS.contains(&&*key) || added.contains(&&*key);
         if !is_told && !says_nothing(graph, &key, id) {
             children.push(Child::of_role(key, id, Role::Aside));
         }

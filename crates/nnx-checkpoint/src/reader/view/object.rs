@@ -54,7 +54,7 @@ pub(in crate::reader) fn has_attributes(graph: &Graph, id: NodeId) -> bool {
 
 /// What lies below an object: the pairs of a mapping, the items of a sequence, its attributes, and
 /// what it was made of, as far as that is not among them.
-pub(super) fn children(graph: &Graph, object: &Object) -> Vec<Child> {
+pub(super) fn children<'a>(graph: &'a Graph, object: &Object) -> Vec<Child<'a>> {
     let mut children = made_of(graph, object);
     children.extend(indexed(&object.items));
     children.extend(keyed(graph, &object.pairs));
@@ -85,7 +85,7 @@ fn elements<'a>(graph: &'a Graph, object: &Object) -> Option<&'a [NodeId]> {
 }
 
 /// The arguments of the call. A class that is an argument is part of how the object is made.
-fn made_of(graph: &Graph, object: &Object) -> Vec<Child> {
+fn made_of<'a>(graph: &'a Graph, object: &Object) -> Vec<Child<'a>> {
     let (args, kwargs): (&[NodeId], _) = match &object.call {
         Call::Reduce { callable, args } => {
             let args = graph.sequence(*args).unwrap_or_default();
@@ -117,7 +117,7 @@ fn made_of(graph: &Graph, object: &Object) -> Vec<Child> {
     let mut children = indexed(args);
     if has_items {
         for child in &mut children {
-            child.key.insert_str(0, "args.");
+            child.key.to_mut().insert_str(0, "args.");
         }
     }
     children.retain(|child| !matches!(graph.node(child.id), Node::Global { .. }));
@@ -165,13 +165,12 @@ fn argument_pairs(graph: &Graph, argument: NodeId) -> Vec<(NodeId, NodeId)> {
 
 /// What `BUILD` hands to an object: a mapping of attributes, a pair of two such (the second for
 /// slots), or whatever its class makes of it.
-fn attributes(graph: &Graph, object: &Object, state: NodeId, children: &mut Vec<Child>) {
+fn attributes<'a>(graph: &'a Graph, object: &Object, state: NodeId, children: &mut Vec<Child<'a>>) {
     if let Some(pairs) = graph.dict_pairs(state) {
         let attributes = keyed(graph, pairs).into_iter();
         let is_mapping = is_mapping(graph, object);
-        children.extend(
-            attributes.filter(|child| !is_mapping || !NO_VALUES.contains(&child.key.as_str())),
-        );
+        children
+            .extend(attributes.filter(|child| !is_mapping || !NO_VALUES.contains(&&*child.key)));
         return;
     }
     match graph.node(state) {
@@ -192,14 +191,14 @@ fn attributes(graph: &Graph, object: &Object, state: NodeId, children: &mut Vec<
     }
 }
 
-fn fields(graph: &Graph, object: &Object, values: &[NodeId]) -> Vec<Child> {
+fn fields<'a>(graph: &'a Graph, object: &Object, values: &[NodeId]) -> Vec<Child<'a>> {
     let mut children = indexed(values);
     let known = FIELDS
         .iter()
         .find(|(of, _)| class(graph, object) == Some(*of));
     if let Some((_, names)) = known {
         for (child, name) in children.iter_mut().zip(*names) {
-            child.key = (*name).to_owned();
+            child.key = (*name).into();
         }
     }
     children

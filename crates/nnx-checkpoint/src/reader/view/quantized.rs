@@ -77,11 +77,11 @@ fn quantized_class<'a>(graph: &'a Graph, object: &Object) -> Option<&'a str> {
 
 /// Adds what the class of a module with those attributes adds to its `state_dict()`; gives the
 /// attributes that are told so.
-pub(super) fn add(
-    graph: &Graph,
+pub(super) fn add<'a>(
+    graph: &'a Graph,
     module: &Object,
     attributes: NodeId,
-    children: &mut Vec<Child>,
+    children: &mut Vec<Child<'a>>,
 ) -> Vec<&'static str> {
     let Some(class) = quantized_class(graph, module) else {
         return Vec::new();
@@ -104,7 +104,12 @@ pub(super) fn add(
 
 /// The weight of a packed embedding, whose state is `(version, [weight], [number], [number])`, by
 /// the name of the whole; the rest below that name.
-fn packed_weight(graph: &Graph, name: &str, packed: NodeId, children: &mut Vec<Child>) {
+fn packed_weight<'a>(
+    graph: &'a Graph,
+    name: &'static str,
+    packed: NodeId,
+    children: &mut Vec<Child<'a>>,
+) {
     let weight = || {
         let (state, _) = script_object(graph, graph.object(packed)?)?;
         let members = graph.sequence(state)?;
@@ -128,7 +133,7 @@ fn packed_weight(graph: &Graph, name: &str, packed: NodeId, children: &mut Vec<C
 
 /// What lies below a quantised module that pickles a tuple instead of its attributes: first what
 /// its `state_dict()` has. None for all other objects.
-pub(super) fn of_tuple(graph: &Graph, module: &Object) -> Option<Vec<Child>> {
+pub(super) fn of_tuple<'a>(graph: &'a Graph, module: &Object) -> Option<Vec<Child<'a>>> {
     let Node::Tuple(values) = graph.node(module.state?) else {
         return None;
     };
@@ -159,7 +164,7 @@ pub(super) fn of_tuple(graph: &Graph, module: &Object) -> Option<Vec<Child>> {
         children.extend(value(name).map(|(_, &id)| Child::of_role(*name, id, role)));
     }
     let is_kept = |name: &str| children.iter().any(|child| child.key == name);
-    let rest: Vec<Child> = names
+    let rest: Vec<Child<'_>> = names
         .iter()
         .zip(values)
         .filter(|(name, _)| !is_kept(name))

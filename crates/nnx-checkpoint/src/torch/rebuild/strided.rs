@@ -5,7 +5,7 @@ use super::{Layout, TensorInfo, plain};
 use crate::error::{Error, Result};
 use crate::pickle::NodeId;
 use crate::torch::TorchObject;
-use crate::torch::slot::Reference;
+use crate::torch::storage_table::Reference;
 use crate::{Dtype, Tensor};
 
 impl TorchObject {
@@ -91,7 +91,7 @@ impl TorchObject {
         let (shape, strides) = (counts(graph, size)?, counts(graph, stride)?);
         check_rank(&shape, &strides)?;
         let offset = count(graph, offset)?;
-        let layout = if self.location(reference) == Some("meta") {
+        let layout = if self.storage_table().location(reference.index) == Some("meta") {
             Layout::Meta { strides }
         } else {
             Layout::Strided {
@@ -130,9 +130,9 @@ impl TorchObject {
         strides: &[usize],
     ) -> Result<Tensor> {
         let reference = self.storage_reference(storage)?;
-        let whole = self.storage_at(reference.slot)?;
+        let storages = self.storage_table();
         let view = Tensor::view(
-            reference.storage(whole).clone(),
+            storages.referred(reference)?.clone(),
             info.dtype,
             offset,
             &info.shape,
@@ -151,6 +151,7 @@ impl TorchObject {
         let offset = offset.checked_add(before).ok_or_else(|| {
             Error::malformed(format!("offset {offset} overflows within its storage"))
         })?;
+        let whole = storages.storage(reference.index)?;
         Tensor::view(whole.clone(), info.dtype, offset, &info.shape, strides)
     }
 }

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::pickle::{Call, Graph, Node, NodeId, Object, Text};
 use crate::torch::TorchObject;
 use crate::torch::place::Place;
-use crate::torch::slot::{SlotSource, Slots};
+use crate::torch::storage_table::{EntryBytes, StorageTable};
 use crate::{Dtype, TensorClass};
 
 mod hooks;
@@ -133,15 +133,14 @@ impl Made {
 
     /// The graph over storages that hold 0, 1, 2, ….
     fn read(self, big_endian: bool) -> Result<TorchObject> {
-        let slots = Slots::collect(&self.0, &Place::default(), |id| {
+        let storages = StorageTable::collect(&self.0, &Place::default(), |id| {
             let bytes: Vec<u8> = (0..=u8::MAX).cycle().take(id.byte_len).collect();
-            Ok(SlotSource::Bytes(Bytes::from(bytes)))
+            Ok(EntryBytes::Range(Bytes::from(bytes).into()))
         })?;
         Ok(TorchObject::read(
             self.0,
-            slots,
+            storages,
             Place::default(),
-            None,
             big_endian,
         ))
     }
@@ -185,7 +184,8 @@ fn a_tensor_over_a_view_shares_the_storage_and_stays_within_the_view() {
     );
     let whole = object.tensor(whole).unwrap().unwrap();
     assert!(tensor.storage().is_same(whole.storage()));
-    assert_eq!(object.storage(storage).unwrap().unwrap().bytes().len(), 8);
+    let part = object.storage(storage).unwrap().unwrap();
+    assert_eq!(part.bytes().unwrap().len(), 8);
     assert_eq!(object.storage_info(storage).unwrap().range, 8..16);
     let error = object.tensor(outside).unwrap_err().to_string();
     assert!(

@@ -98,7 +98,7 @@ fn state_dicts_have_the_names_order_and_modules_of_python() {
             .tensors()
             .all(|(_, tensor)| tensor.dtype() == Dtype::Float32)
     );
-    let Modules::Versions(modules) = state.modules() else {
+    let StateDictMetadata::Versions(modules) = state.modules() else {
         panic!("no module versions")
     };
     let modules: Vec<_> = modules

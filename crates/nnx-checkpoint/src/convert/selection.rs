@@ -2,39 +2,38 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::make::Make;
 use super::options::ConvertOptions;
-use super::origin::{Origin, Origins};
 use crate::error::{Error, ErrorKind, Result};
 use crate::pickle::{Call, Node};
-use crate::{CheckpointReader, Dtype, OtherEntry, Storage, Tensor, contiguous_strides};
+use crate::tensor::DerivedTensor;
+use crate::{CheckpointReader, Dtype, OtherEntry, Storage, Tensor};
 
 /// A tensor on its way.
 #[derive(Clone, Debug)]
-pub(super) struct Item {
+pub(super) struct SelectedTensor {
     /// Its name in the target.
     pub(super) name: String,
-    /// As the target has it; its bytes come from the storage's origin.
+    /// As the target has it.
     pub(super) tensor: Tensor,
 }
 
 /// Everything that is taken over.
 #[derive(Debug, Default)]
-pub(super) struct Items {
-    pub(super) tensors: Vec<Item>,
+pub(super) struct Selection {
+    pub(super) tensors: Vec<SelectedTensor>,
     /// Values that are no tensors, each with its name in the target.
     pub(super) others: Vec<(String, OtherEntry)>,
 }
 
-impl Items {
+impl Selection {
     /// What the options select, under its new names.
     ///
     /// # Errors
     /// When an option matches nothing, two names become one, or a tensor cannot be given, such as a
     /// sparse one.
-    pub(super) fn of(reader: &CheckpointReader, options: &ConvertOptions) -> Result<Self> {
+    pub(super) fn new(reader: &CheckpointReader, options: &ConvertOptions) -> Result<Self> {
         let mut names = Names::new(reader, options);
-        let mut items = Self::default();
+        let mut selection = Self::default();
         let mut taken = HashSet::new();
         for entry in reader.tensors() {
             let Some(name) = names.of_tensor(entry.name())? else {
@@ -57,9 +56,9 @@ impl Items {
                 )
                 .in_tensor(entry.name()));
             }
-            items.tensors.push(Item {
+            selection.tensors.push(SelectedTensor {
                 name,
-                tensor: reader.tensor(entry.name())?,
+                tensor: reader.unread_tensor(entry.name())?,
             });
         }
         for entry in reader.others() {
@@ -72,18 +71,18 @@ impl Items {
             if !taken.insert(name.clone()) {
                 return Err(Error::new(ErrorKind::NameCollision { name }));
             }
-            items.others.push((name, entry.clone()));
+            selection.others.push((name, entry.clone()));
         }
         names.check(reader)?;
-        Ok(items)
+        Ok(selection)
     }
 
-    /// The items of a state dict, in its order.
+    /// The tensors of a state dict, in its order.
     #[cfg(feature = "nnx")]
-    pub(super) fn of_tensors<'a>(tensors: impl Iterator<Item = (&'a str, &'a Tensor)>) -> Self {
+    pub(super) fn from_tensors<'a>(tensors: impl Iterator<Item = (&'a str, &'a Tensor)>) -> Self {
         Self {
             tensors: tensors
-                .map(|(name, tensor)| Item {
+                .map(|(name, tensor)| SelectedTensor {
                     name: name.to_owned(),
                     tensor: tensor.clone(),
                 })
@@ -267,7 +266,7 @@ struct View {
     offset: usize,
     shape: Vec<usize>,
     strides: Vec<usize>,
-    signs: (bool, bool),
+    lazy_bits: (bool, bool),
 }
 
 impl View {
@@ -278,7 +277,7 @@ impl View {
             offset: tensor.offset(),
             shape: tensor.shape().to_vec(),
             strides: tensor.strides().to_vec(),
-            signs: (tensor.is_conj(), tensor.is_neg()),
+            lazy_bits: (tensor.is_conj(), tensor.is_neg()),
         }
     }
 }
@@ -304,12 +303,7 @@ impl<'a> Transform<'a> {
     ///
     /// # Errors
     /// When there is no such cast, or the limits forbid what it would take.
-    pub(super) fn apply(
-        &mut self,
-        tensor: &Tensor,
-        dense: bool,
-        origins: &mut Origins,
-    ) -> Result<Tensor> {
+    pub(super) fn apply(&mut self, tensor: &Tensor, dense: bool) -> Result<Tensor> {
         let dtype = self.dtype(tensor.dtype());
         let is_cast = dtype != tensor.dtype();
         self.cast = self.cast.saturating_add(usize::from(is_cast));
@@ -320,13 +314,9 @@ impl<'a> Transform<'a> {
         let known = match self.done.get(&view) {
             Some(known) => known.clone(),
             None => {
-                let origin = origins.get(tensor.storage())?;
-                let make = Make::new(tensor.clone(), origin, dtype, &self.options.limits)?;
-                let storage = Storage::planned(make.byte_len(), tensor.storage().location());
-                let shape = tensor.shape();
-                let strides = contiguous_strides(shape)?;
-                let made = Tensor::view(storage.clone(), dtype, 0, shape, &strides)?;
-                origins.insert(storage, Origin::Made(make));
+                let derived = DerivedTensor::new(tensor.clone(), dtype, &self.options.limits)?;
+                let storage = Storage::from_derived(derived);
+                let made = Tensor::contiguous(dtype, tensor.shape(), storage)?;
                 self.done.insert(view, made.clone());
                 made
             }

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 /// integers wrap. (PyTorch's kernel for eight or more neighbouring complex numbers computes 0 - x, so
 /// that it keeps +0; its kernel for the others flips the sign, as is done here.)
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Signs {
+pub(super) struct LazyBits {
     conj: bool,
     neg: bool,
     kind: Kind,
@@ -31,7 +31,7 @@ enum Kind {
     Wrap,
 }
 
-impl Signs {
+impl LazyBits {
     /// The bits of a view of that dtype.
     ///
     /// # Errors
@@ -75,7 +75,7 @@ impl Signs {
     }
 }
 
-impl Signs {
+impl LazyBits {
     /// Turns the numbers of a storage into the values of the view.
     pub(super) fn resolve(self, bytes: &mut [u8], dtype: Dtype) {
         match (dtype.component_size(), self.kind) {

@@ -16,38 +16,38 @@ const MAX_NAME_BYTES: usize = 255;
 /// The five or six members of a storage's persistent id:
 /// `('storage', class, key, location, count[, view])`.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::torch) struct StorageId {
+pub(super) struct StorageId<'a> {
     /// The name of the storage within the file.
-    pub(in crate::torch) key: String,
+    pub(super) key: &'a str,
     /// The dtype of a typed storage class; none for `UntypedStorage`.
-    pub(in crate::torch) dtype: Option<Dtype>,
+    pub(super) dtype: Option<Dtype>,
     /// The device, as `torch.serialization.location_tag` spells it.
-    pub(in crate::torch) location: String,
+    pub(super) location: &'a str,
     /// Bytes of the whole storage.
-    pub(in crate::torch) byte_len: usize,
+    pub(super) byte_len: usize,
     /// The part that is meant, as PyTorch before 0.4 saved it.
-    pub(in crate::torch) view: Option<StorageView>,
+    pub(super) view: Option<StorageView<'a>>,
 }
 
 /// A part of a storage that was a storage of its own in Python.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::torch) struct StorageView {
+pub(super) struct StorageView<'a> {
     /// The name of the part within the file.
-    pub(in crate::torch) key: String,
+    pub(super) key: &'a str,
     /// Bytes of the whole storage.
-    pub(in crate::torch) range: Range<usize>,
+    pub(super) range: Range<usize>,
 }
 
-impl StorageId {
+impl<'a> StorageId<'a> {
     /// Reads a persistent id. None for one that names no storage (`module`, in old files).
-    pub(in crate::torch) fn parse(graph: &Graph, pid: NodeId) -> Result<Option<Self>> {
+    pub(super) fn parse(graph: &'a Graph, pid: NodeId) -> Result<Option<Self>> {
         Self::parse_anywhere(graph, pid).map_err(|error| match graph.offset(pid) {
             Some(offset) => error.at(offset),
             None => error,
         })
     }
 
-    fn parse_anywhere(graph: &Graph, pid: NodeId) -> Result<Option<Self>> {
+    fn parse_anywhere(graph: &'a Graph, pid: NodeId) -> Result<Option<Self>> {
         let malformed = |what: &str| {
             Error::malformed(format!(
                 "a storage's persistent id must be ('storage', class, key, location, count), got \
@@ -86,7 +86,7 @@ impl StorageId {
         };
         let name = |id: NodeId, what: &str| match graph.text(id) {
             None => Err(malformed(&format!("no text as {what}"))),
-            Some(text) => checked_name(text, what).map(str::to_owned),
+            Some(text) => checked_name(text, what),
         };
         let byte_len = bytes(count).ok_or_else(|| malformed("no valid count"))?;
         let view = match view {
@@ -103,7 +103,7 @@ impl StorageId {
                 let end = end.ok_or_else(|| {
                     Error::malformed(format!(
                         "view `{}` takes {len} bytes from byte {start} of a storage of {byte_len}",
-                        shown(&key)
+                        shown(key)
                     ))
                 })?;
                 Some(StorageView {
@@ -127,7 +127,7 @@ impl StorageId {
 ///
 /// # Errors
 /// When it is longer.
-pub(in crate::torch) fn checked_name<'a>(text: &'a str, what: &str) -> Result<&'a str> {
+pub(super) fn checked_name<'a>(text: &'a str, what: &str) -> Result<&'a str> {
     if text.len() <= MAX_NAME_BYTES {
         return Ok(text);
     }
