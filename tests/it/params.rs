@@ -8,7 +8,8 @@ use nnx_params::python_text::{json_dumps, json_loads, repr};
 use nnx_params::{
     Activations, Checkpoints, Devices, Losses, NNCheckpointTransform, NNEvaluationDataPoint,
     NNIterationDataPoint, NNModelParams, NNTrainParams, NNTrainerParams, NetParams, Nets, Optims,
-    Result, RunIdentity, Schedulers, State, Value, run_id, validate_run_id, validate_salt,
+    PythonClass, Result, RunIdentity, Schedulers, State, Value, run_id, validate_run_id,
+    validate_salt,
 };
 
 const NEW: &str = "nnx-0.4.1";
@@ -430,5 +431,38 @@ fn checkpoint_states() {
         }
         assert_ne!(judged, 0, "{version}: no sidecar was judged");
         println!("{version}/checkpoints/*.json: {judged} states judged");
+    }
+}
+
+/// The modules in which the library defines the classes: `cls.__module__` of each.
+#[test]
+fn modules() {
+    macro_rules! check {
+        ($($module:literal: $($class:ident),*;)*) => {$($(
+            let table = <nnx_params::$class as PythonClass>::TABLE;
+            assert_eq!((table.module, table.class), ($module, stringify!($class)));
+        )*)*};
+    }
+    check! {
+        "nnx.finetune.param_groups": NNParamGroupSpec;
+        "nnx.models": ModelSpec, RuntimeModule;
+        "nnx.monitors": MetricSpec, MonitorRecord, MonitorSpec;
+        "nnx.nn.params.nn_checkpoint": NNCheckpointTransform;
+        "nnx.nn.params.nn_conv_params": NNConvParams;
+        "nnx.nn.params.nn_evaluation_data_point": NNEvaluationDataPoint;
+        "nnx.nn.params.nn_iteration_data_point": NNIterationDataPoint;
+        "nnx.nn.params.nn_model_params": NNModelParams;
+        "nnx.nn.params.nn_moe_params": NNMoEParams;
+        "nnx.nn.params.nn_optim_params": NNOptimParams;
+        "nnx.nn.params.nn_params": NNParams;
+        "nnx.nn.params.nn_scheduler_params": NNSchedulerParams;
+        "nnx.nn.params.nn_tokenizer_params": NNTokenizerParams;
+        "nnx.nn.params.nn_train_params": NNTrainParams;
+        "nnx.nn.params.nn_transformer_params": NNTransformerParams;
+        "nnx.nn.params.nn_vit_params": NNViTParams;
+        "nnx.optimizers": NNOptimFactoryParams, OptimizerFactorySpec;
+        "nnx.precision": PrecisionPolicy;
+        "nnx.tasks": TaskSpec;
+        "nnx.trainer.params": NNTrainerParams;
     }
 }

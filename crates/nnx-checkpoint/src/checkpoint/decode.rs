@@ -62,17 +62,13 @@ impl<'a> Decoder<'a> {
             (classes::MODULE, classes::CLASS, classes::FIELDS),
             "checkpoint",
         )?;
-        let net_params = match slots.optional("net_params") {
-            Some(id) => Some(self.net_params(id)?),
-            None => None,
-        };
+        let net_params = slots.optional("net_params");
+        let net_params = net_params.map(|id| self.net_params(id)).transpose()?;
         let net_state = self.state_dict(slots.require("net_state")?)?;
         let model_params = self.instance(slots.require("model_params")?, "model_params")?;
         let idp = self.instance(slots.require("idp")?, "idp")?;
-        let transforms = match slots.get("transforms") {
-            Some(id) => self.transforms(id)?,
-            None => Vec::new(),
-        };
+        let transforms = slots.get("transforms");
+        let transforms = transforms.map(|id| self.transforms(id)).transpose()?;
         let id = slots.optional("training_state_id").map(|id| {
             let text = self.graph.text(id).map(str::to_owned);
             text.ok_or_else(|| self.expected("a text as `training_state_id`", id))
@@ -86,7 +82,7 @@ impl<'a> Decoder<'a> {
             net_state,
             model_params,
             idp,
-            transforms,
+            transforms: transforms.unwrap_or_default(),
             training_state_id: id.transpose()?,
             training_state_present: present.transpose()?,
             extra_metadata: IndexMap::new(),
