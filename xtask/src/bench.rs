@@ -49,8 +49,9 @@ fn bench() -> Command {
 }
 
 fn done(command: &mut Command) -> Result<()> {
-    match command.status()?.success() {
-        true => Ok(()),
-        false => Err(format!("`{}` failed", line_of(command)).into()),
+    if command.status()?.success() {
+        Ok(())
+    } else {
+        Err(format!("`{}` failed", line_of(command)).into())
     }
 }

@@ -38,14 +38,6 @@ const LIGHT: [(&str, bool); 3] = [
     ("nnx-hub", false),
 ];
 
-/// Circles that are known and not yet cut, by the modules of each; to be empty.
-const KNOWN_CIRCLES: &[(&str, &[&str])] = &[
-    ("nnx-checkpoint", &["convert/make", "convert/origin"]),
-    ("nnx-checkpoint", &["convert/nn_checkpoint", "convert/plan"]),
-    ("nnx-checkpoint", &["torch/legacy", "torch/nested"]),
-    ("nnx-checkpoint", &["torch/object", "torch/rebuild"]),
-];
-
 pub(crate) fn run(arguments: Arguments) -> Result<()> {
     arguments.finish()?;
     let packages = workspace::packages()?;
@@ -80,7 +72,6 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
 fn modules(packages: &[Package]) -> Result<Vec<Violation>> {
     let document = fs::read_to_string(workspace::root().join("docs/architecture.md"))?;
     let mut violations = Vec::new();
-    let mut known = KNOWN_CIRCLES.to_vec();
     for package in packages {
         let src = package.folder().join("src");
         if !src.is_dir() {
@@ -88,25 +79,12 @@ fn modules(packages: &[Package]) -> Result<Vec<Violation>> {
         }
         let (files, uses) = imports::read(&src)?;
         let circles = circles::find(&uses);
-        for circle in &circles {
-            let is_known = |(name, modules): &(&str, &[&str])| {
-                let mut own = circle.modules.iter();
-                *name == package.name && own.all(|module| modules.contains(&module.as_str()))
-            };
-            match known.iter().position(is_known) {
-                Some(at) => drop(known.remove(at)),
-                None => violations.push(circle_in(package, circle)),
-            }
-        }
+        violations.extend(circles.iter().map(|circle| circle_in(package, circle)));
         if package.is_published() {
             let upward = layers::check(&package.name, &document, &files, &uses, &circles);
             violations.extend(upward);
         }
     }
-    violations.extend(known.into_iter().map(|(name, modules)| Violation {
-        place: "xtask/src/boundary.rs".to_owned(),
-        rule: format!("the circle {modules:?} of `{name}` is cut and is to be known no longer"),
-    }));
     Ok(violations)
 }
 

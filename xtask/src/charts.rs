@@ -32,8 +32,9 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
     script.args(browser);
     let said = output(&mut script)?;
     print!("{said}");
-    match said.lines().any(|line| line.starts_with("FAIL")) {
-        true => Err("not all charts are as they should be".into()),
-        false => Ok(()),
+    if said.lines().any(|line| line.starts_with("FAIL")) {
+        Err("not all charts are as they should be".into())
+    } else {
+        Ok(())
     }
 }

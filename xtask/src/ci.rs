@@ -256,9 +256,10 @@ fn summary(line: &str) -> Option<(usize, usize)> {
 
 fn succeed(command: &mut Command) -> Result<()> {
     let status = command.status()?;
-    match status.success() {
-        true => Ok(()),
-        false => Err(status.to_string().into()),
+    if status.success() {
+        Ok(())
+    } else {
+        Err(status.to_string().into())
     }
 }
 

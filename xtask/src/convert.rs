@@ -58,9 +58,10 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
         println!("{kind}: {agree} of {all} agree");
     }
     let all_agree = counts.values().all(|(agree, all)| agree == all);
-    match all_agree && !counts.is_empty() && answers.len() == questions.len() {
-        true => Ok(()),
-        false => Err("not all converted files are as they should be".into()),
+    if all_agree && !counts.is_empty() && answers.len() == questions.len() {
+        Ok(())
+    } else {
+        Err("not all converted files are as they should be".into())
     }
 }
 

@@ -45,9 +45,10 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
     );
     for body in bodies {
         let started = Instant::now();
-        let (executions, found) = match coverage_guided {
-            true => libfuzzer::run(&program, body, seconds)?,
-            false => mutator::run(&program, body, seconds, seed)?,
+        let (executions, found) = if coverage_guided {
+            libfuzzer::run(&program, body, seconds)?
+        } else {
+            mutator::run(&program, body, seconds, seed)?
         };
         let took = started.elapsed().as_secs();
         println!("{body:<12} {executions:>12} {took:>8} {found:>9}");

@@ -70,9 +70,10 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
         print!("{said}");
         failed |= said.lines().any(|line| line.starts_with("FAIL"));
     }
-    match failed {
-        true => Err("not all loaders read what was converted".into()),
-        false => Ok(()),
+    if failed {
+        Err("not all loaders read what was converted".into())
+    } else {
+        Ok(())
     }
 }
 

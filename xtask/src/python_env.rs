@@ -193,9 +193,10 @@ pub(crate) fn aside(command: &mut Command) -> Result<()> {
         .stdout(io::stderr())
         .status()
         .map_err(|error| format!("cannot run `{}`: {error}", line_of(command)))?;
-    match status.success() {
-        true => Ok(()),
-        false => Err(format!("`{}` failed: {status}", line_of(command)).into()),
+    if status.success() {
+        Ok(())
+    } else {
+        Err(format!("`{}` failed: {status}", line_of(command)).into())
     }
 }
 
@@ -227,13 +228,14 @@ fn probe(python: &Path, lines: &str, expected: &str) -> Result<()> {
     }
     let found = String::from_utf8_lossy(&done.stdout);
     let found = found.trim();
-    match found == expected {
-        true => Ok(()),
-        false => Err(format!(
+    if found == expected {
+        Ok(())
+    } else {
+        Err(format!(
             "{}: expected the versions `{expected}`, found `{found}`",
             python.display()
         )
-        .into()),
+        .into())
     }
 }
 
@@ -244,9 +246,10 @@ const BASE_PYTHON: &str = "python";
 
 /// The interpreter of a `venv`.
 pub(crate) fn interpreter(folder: &Path) -> PathBuf {
-    match cfg!(windows) {
-        true => folder.join("Scripts").join("python.exe"),
-        false => folder.join("bin").join("python"),
+    if cfg!(windows) {
+        folder.join("Scripts").join("python.exe")
+    } else {
+        folder.join("bin").join("python")
     }
 }
 

@@ -78,9 +78,10 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
     }
     let files = manifest.files.len();
     println!("{agree} of {files} files agree, {tensors} tensors, as they are and converted");
-    match agree == files && files > 0 {
-        true => Ok(()),
-        false => Err("not all files agree".into()),
+    if agree == files && files > 0 {
+        Ok(())
+    } else {
+        Err("not all files agree".into())
     }
 }
 

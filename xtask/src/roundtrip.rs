@@ -132,10 +132,12 @@ impl Trip<'_> {
                 .folder
                 .join(format!("{}.{suffix}", name.replace('/', "_")));
             if let Err(error) = checkpoint.to_file(&path, format) {
-                let case = match form == Form::SafeTensors && facts.has_objects() {
-                    // NNx raises a TypeError that names the entries.
-                    true if !path.exists() => Case::refused(&error),
-                    _ => Case::failed(&error),
+                // NNx raises a TypeError that names the entries.
+                let is_refused = form == Form::SafeTensors && facts.has_objects();
+                let case = if is_refused && !path.exists() {
+                    Case::refused(&error)
+                } else {
+                    Case::failed(&error)
                 };
                 self.table.line(&title, case);
                 continue;

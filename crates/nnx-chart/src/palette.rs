@@ -123,9 +123,10 @@ mod tests {
             let part = |from: usize| {
                 let byte = u8::from_str_radix(&colour[from..from + 2], 16).unwrap();
                 let value = f64::from(byte) / 255.0;
-                match value <= 0.04045 {
-                    true => value / 12.92,
-                    false => ((value + 0.055) / 1.055).powf(2.4),
+                if value <= 0.04045 {
+                    value / 12.92
+                } else {
+                    ((value + 0.055) / 1.055).powf(2.4)
                 }
             };
             0.2126 * part(1) + 0.7152 * part(3) + 0.0722 * part(5)

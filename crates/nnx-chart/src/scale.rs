@@ -173,9 +173,10 @@ impl Scale {
     /// Where a value of the axis stands: 0 at the axis' beginning, 1 at its end. It is never outside,
     /// whatever the rounding of its place.
     pub(crate) fn share(&self, value: f64) -> f64 {
-        let (low, high, value) = match self.log {
-            true => (self.low.log10(), self.high.log10(), value.log10()),
-            false => (self.low, self.high, value),
+        let (low, high, value) = if self.log {
+            (self.low.log10(), self.high.log10(), value.log10())
+        } else {
+            (self.low, self.high, value)
         };
         // Next to 0 a float has no digit left for the half of a span.
         let share = match (value - low, high - low) {

@@ -1,8 +1,8 @@
 //! A candle model of your own with the weights of a `.pt` file:
 //!
-//! `cargo run -p nnx-checkpoint --features candle --example candle_model -- tests/fixtures/cases/E03_enum_by_getattr/activation.ckpt`
+//! `cargo run -p nnx-checkpoint --features candle --example candle_model -- tests/fixtures/nnx-0.4.1/checkpoints/ff_relu.safetensors layers.2`
 //!
-//! The file is a state dict of a `torch.nn.Linear` under the name `fc`, or of a module with one.
+//! The second word is the name of a `torch.nn.Linear` in the file.
 
 #![expect(clippy::print_stdout, reason = "an example prints")]
 
@@ -14,28 +14,31 @@ use candle_nn::{Linear, VarBuilder};
 use nnx_checkpoint::CheckpointReader;
 
 struct Classifier {
-    fc: Linear,
+    layer: Linear,
 }
 
 impl Classifier {
     fn new(inputs: usize, outputs: usize, weights: VarBuilder<'_>) -> candle_core::Result<Self> {
-        let fc = candle_nn::linear(inputs, outputs, weights.pp("fc"))?;
-        Ok(Self { fc })
+        let layer = candle_nn::linear(inputs, outputs, weights)?;
+        Ok(Self { layer })
     }
 
     fn forward(&self, batch: &Tensor) -> candle_core::Result<Tensor> {
-        candle_nn::ops::softmax_last_dim(&self.fc.forward(batch)?)
+        candle_nn::ops::softmax_last_dim(&self.layer.forward(batch)?)
     }
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let path = std::env::args().nth(1).ok_or("expected a checkpoint")?;
-    let checkpoint = Arc::new(CheckpointReader::open(path)?);
-    let weight = checkpoint.entry("fc.weight").ok_or("no `fc.weight`")?;
-    let &[outputs, inputs] = weight.shape() else {
-        return Err("`fc.weight` must have two dimensions".into());
+    let mut words = std::env::args().skip(1);
+    let (Some(path), Some(layer)) = (words.next(), words.next()) else {
+        return Err("expected a checkpoint and the name of a linear layer".into());
     };
-    let weights = checkpoint.var_builder(DType::F32, &Device::Cpu);
+    let checkpoint = Arc::new(CheckpointReader::open(path)?);
+    let weight = checkpoint.entry(&format!("{layer}.weight"));
+    let Some(&[outputs, inputs]) = weight.map(|weight| weight.shape()) else {
+        return Err(format!("expected a matrix `{layer}.weight`, found none").into());
+    };
+    let weights = checkpoint.var_builder(DType::F32, &Device::Cpu).pp(&layer);
     let model = Classifier::new(inputs, outputs, weights)?;
     let batch = Tensor::ones((1, inputs), DType::F32, &Device::Cpu)?;
     println!("{:?}", model.forward(&batch)?.to_vec2::<f32>()?);

@@ -1,7 +1,5 @@
 //! Conversion of one kind of checkpoint into another.
 
-#[cfg(feature = "nnx")]
-mod nn_checkpoint;
 mod options;
 mod output;
 mod plan;

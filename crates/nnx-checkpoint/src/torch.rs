@@ -11,7 +11,6 @@ mod bare;
 mod builder;
 mod container;
 mod legacy;
-mod nested;
 mod numbered;
 mod object;
 mod opening;

@@ -126,9 +126,10 @@ impl WeightsName {
             [stem, variant] => (*stem, Some(*variant)),
             _ => return None,
         };
-        let mut part = match is_index {
-            true => WeightsPart::Index,
-            false => WeightsPart::Whole,
+        let mut part = if is_index {
+            WeightsPart::Index
+        } else {
+            WeightsPart::Whole
         };
         if !is_index {
             // Old versions of diffusers put the variant behind the number of a shard.

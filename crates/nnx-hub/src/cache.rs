@@ -151,9 +151,10 @@ impl RepoCache {
             for entry in fs::read_dir(&folder).map_err(io)? {
                 let entry = entry.map_err(io)?;
                 let name = format!("{below}{}", entry.file_name().to_string_lossy());
-                match entry.file_type().map_err(io)?.is_dir() {
-                    true => folders.push(format!("{name}/")),
-                    false => names.push(name),
+                if entry.file_type().map_err(io)?.is_dir() {
+                    folders.push(format!("{name}/"))
+                } else {
+                    names.push(name)
                 }
             }
         }

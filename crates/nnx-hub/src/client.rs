@@ -230,9 +230,10 @@ pub(crate) fn json(request: &ApiRequest<'_>, mut response: Response) -> Result<J
         let may_be_cut = error.is_eof();
         let error = request.protocol(format!("the reply is not JSON: {error}"));
         // A reply without a length may end anywhere.
-        match may_be_cut {
-            true => Failure::Transient(error, None),
-            false => Failure::Permanent(error),
+        if may_be_cut {
+            Failure::Transient(error, None)
+        } else {
+            Failure::Permanent(error)
         }
     })
 }

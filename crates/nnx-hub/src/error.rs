@@ -317,9 +317,10 @@ pub(crate) fn shown(text: &str) -> String {
             out.push('…');
             break;
         }
-        match character.is_control() {
-            true => out.extend(character.escape_default()),
-            false => out.push(character),
+        if character.is_control() {
+            out.extend(character.escape_default())
+        } else {
+            out.push(character)
         }
     }
     out

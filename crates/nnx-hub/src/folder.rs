@@ -263,11 +263,12 @@ impl Folder {
 
 /// Reads a regular file; a read of something else, such as a pipe, might never end.
 pub(crate) fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
-    match std::fs::metadata(path)?.is_file() {
-        true => std::fs::read(path),
-        false => Err(std::io::Error::other(
+    if std::fs::metadata(path)?.is_file() {
+        std::fs::read(path)
+    } else {
+        Err(std::io::Error::other(
             "expected a regular file, found something else",
-        )),
+        ))
     }
 }
 

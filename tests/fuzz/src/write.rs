@@ -67,9 +67,10 @@ fn torch_file(supply: &mut Supply<'_>) {
         (builder.text(name), value)
     });
     let pairs: Vec<_> = pairs.collect();
-    let root = match supply.bool() {
-        true => builder.ordered_dict(pairs, None),
-        false => builder.dict(pairs),
+    let root = if supply.bool() {
+        builder.ordered_dict(pairs, None)
+    } else {
+        builder.dict(pairs)
     };
     let mut file = Vec::new();
     builder

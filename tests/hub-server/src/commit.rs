@@ -17,9 +17,10 @@ pub(crate) fn make(
     create_pr: bool,
 ) -> Outcome {
     let found = repo(inner, asked, id)?;
-    match create_pr {
-        true => need_user(asked)?,
-        false => need_write(asked, id)?,
+    if create_pr {
+        need_user(asked)?
+    } else {
+        need_write(asked, id)?
     };
     let base = commit_of(found, revision)?;
     let (base_oid, mut tree) = (base.oid.clone(), base.tree.clone());

@@ -87,9 +87,10 @@ struct Ending(bool);
 
 impl Read for Ending {
     fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
-        match self.0 {
-            true => Err(io::ErrorKind::ConnectionReset.into()),
-            false => Ok(0),
+        if self.0 {
+            Err(io::ErrorKind::ConnectionReset.into())
+        } else {
+            Ok(0)
         }
     }
 }

@@ -205,9 +205,10 @@ fn refs(inner: &Inner, asked: &Asked, id: &str) -> Outcome {
 
 fn preupload(inner: &Inner, asked: &Asked, id: &str, revision: &str, create_pr: bool) -> Outcome {
     let repo = repo(inner, asked, id)?;
-    match create_pr {
-        true => need_user(asked)?,
-        false => need_write(asked, id)?,
+    if create_pr {
+        need_user(asked)?
+    } else {
+        need_write(asked, id)?
     };
     let commit = commit_of(repo, revision)?;
     let body = asked.json()?;

@@ -96,9 +96,10 @@ fn check(label: &str, fault: Fault, expected: Outcome) {
         let outcome = match desk.hub.snapshot(&repo(), &SnapshotOptions::default()) {
             Ok(folder) => {
                 check_same(&folder);
-                match desk.notes().is_empty() {
-                    true => Unmoved,
-                    false => Recovered,
+                if desk.notes().is_empty() {
+                    Unmoved
+                } else {
+                    Recovered
                 }
             }
             Err(error) => {

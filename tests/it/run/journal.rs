@@ -132,8 +132,9 @@ fn check_series(epochs: &[nnx_run::EpochMetrics], expected: &Json, at: &str) {
 
 /// All not-a-numbers are one.
 fn bits(value: f64) -> u64 {
-    match value.is_nan() {
-        true => u64::MAX,
-        false => value.to_bits(),
+    if value.is_nan() {
+        u64::MAX
+    } else {
+        value.to_bits()
     }
 }

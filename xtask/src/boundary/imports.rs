@@ -33,9 +33,10 @@ pub(super) fn read(src: &Path) -> Result<(Vec<String>, Vec<Use>)> {
     let mut tree = Tree::default();
     let mut load = |name: &str| -> Result<Option<Parsed>> {
         let path = src.join(name);
-        match path.is_file() {
-            true => Ok(Some(parsed::parse(&fs::read_to_string(path)?))),
-            false => Ok(None),
+        if path.is_file() {
+            Ok(Some(parsed::parse(&fs::read_to_string(path)?)))
+        } else {
+            Ok(None)
         }
     };
     let parsed = load(root)?.unwrap_or_default();
@@ -190,9 +191,10 @@ impl Tree {
                 .segments
                 .first()
                 .is_some_and(|first| first == name);
-            return match is_itself {
-                true => None,
-                false => self.resolve(module, &import.path.segments, hops),
+            return if is_itself {
+                None
+            } else {
+                self.resolve(module, &import.path.segments, hops)
             };
         }
         let globs = parsed.imports.iter().filter(|import| import.name.is_none());

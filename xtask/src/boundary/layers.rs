@@ -80,9 +80,10 @@ fn storeys<'a>(package: &str, document: &'a str) -> Result<Storeys<'a>, String> 
             }
         }
     }
-    match storeys.is_empty() {
-        true => Err("expected a drawing of the crate's modules, found none".to_owned()),
-        false => Ok(storeys),
+    if storeys.is_empty() {
+        Err("expected a drawing of the crate's modules, found none".to_owned())
+    } else {
+        Ok(storeys)
     }
 }
 

@@ -66,9 +66,10 @@ impl Parser<'_> {
         while self.at < self.tokens.len() {
             match self.text(self.at) {
                 "#" => {
-                    match self.is_for_tests() {
-                        true => self.skip_item(),
-                        false => self.at += 1,
+                    if self.is_for_tests() {
+                        self.skip_item()
+                    } else {
+                        self.at += 1
                     }
                     continue;
                 }

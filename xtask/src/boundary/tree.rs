@@ -29,9 +29,10 @@ const FORBIDDEN: &[&str] = &[
 
 /// `tree` is one package a line, `name version …`.
 pub(super) fn check(package: &str, tree: &str, default_features: bool) -> Vec<Violation> {
-    let features = match default_features {
-        true => "default features",
-        false => "no default features",
+    let features = if default_features {
+        "default features"
+    } else {
+        "no default features"
     };
     let mut names: Vec<&str> = tree
         .lines()

@@ -59,9 +59,10 @@ pub(super) fn built_in(fixtures: &Path) -> Result<Vec<Fixture>> {
             }
         }
     }
-    match found.is_empty() {
-        true => Err(format!("no fixture of a built-in network in {}", fixtures.display()).into()),
-        false => Ok(found),
+    if found.is_empty() {
+        Err(format!("no fixture of a built-in network in {}", fixtures.display()).into())
+    } else {
+        Ok(found)
     }
 }
 

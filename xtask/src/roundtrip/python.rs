@@ -55,11 +55,10 @@ impl<'a> Python<'a> {
             .iter()
             .map(Facts::from_report)
             .collect::<Result<_>>()?;
-        match found.len() == questions.len() {
-            true => Ok(found),
-            false => {
-                Err(format!("asked for {} files, got {}", questions.len(), found.len()).into())
-            }
+        if found.len() == questions.len() {
+            Ok(found)
+        } else {
+            Err(format!("asked for {} files, got {}", questions.len(), found.len()).into())
         }
     }
 

@@ -69,9 +69,10 @@ pub(super) fn judge(python: &mut Python) -> Result<()> {
     let best = NNRun::best_id(root)?.ok_or("there is no best run")?;
     let run = NNRun::load(&best, root)?;
     let found = python.ask("loaded", [("root", path(root)), ("run", run.id().into())])?;
-    match text(&found, "best")? == best {
-        true => Ok(()),
-        false => Err("the two sides name different best runs".into()),
+    if text(&found, "best")? == best {
+        Ok(())
+    } else {
+        Err("the two sides name different best runs".into())
     }
 }
 
@@ -245,8 +246,9 @@ fn went_on(root: &Path, told: &Value) -> Result<()> {
 
 fn same(what: &str, ours: &Value, theirs: &Value) -> Result<()> {
     let [ours, theirs] = [ours, theirs].map(python_text::repr);
-    match ours == theirs {
-        true => Ok(()),
-        false => Err(format!("`{what}`: ours is {ours}, Python's is {theirs}").into()),
+    if ours == theirs {
+        Ok(())
+    } else {
+        Err(format!("`{what}`: ours is {ours}, Python's is {theirs}").into())
     }
 }

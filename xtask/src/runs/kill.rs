@@ -53,10 +53,7 @@ struct Tally {
 
 impl Tally {
     fn take(&mut self, is_new: bool) {
-        match is_new {
-            true => self.new += 1,
-            false => self.old += 1,
-        }
+        if is_new { self.new += 1 } else { self.old += 1 }
     }
 }
 

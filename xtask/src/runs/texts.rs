@@ -69,9 +69,10 @@ pub(super) fn judge(python: &mut Python, seed: u32) -> Result<()> {
 }
 
 fn same(ours: &str, theirs: &str) -> Result<()> {
-    match ours == theirs {
-        true => Ok(()),
-        false => Err(format!("ours:\n{ours}\nPython's:\n{theirs}").into()),
+    if ours == theirs {
+        Ok(())
+    } else {
+        Err(format!("ours:\n{ours}\nPython's:\n{theirs}").into())
     }
 }
 

@@ -1,9 +1,11 @@
 //! What files a conversion writes, down to the storage that every byte is of.
 
+#[cfg(feature = "nnx")]
+mod nn_checkpoint;
 mod notes;
 mod shards;
-pub(super) mod tensors;
-pub(super) mod torch;
+mod tensors;
+mod torch;
 
 use std::collections::HashSet;
 use std::io::{self, Write};
@@ -174,7 +176,7 @@ pub(super) fn plan(
     check_options(reader, target, options)?;
     let is_split = is_split(reader, options);
     #[cfg(feature = "nnx")]
-    if !is_split && let Some(plan) = super::nn_checkpoint::plan(reader, target, options)? {
+    if !is_split && let Some(plan) = nn_checkpoint::plan(reader, target, options)? {
         return Ok(plan);
     }
     if !is_split && let Some(object) = whole(reader, target, options) {

@@ -142,9 +142,10 @@ impl<'a> Reader<'a> {
             }
             self.protocol = self.protocol.max(opcode::protocol(opcode));
             let popped = self.popped.take();
-            let step = match self.is_sweeping && sweep::is_followed(opcode) {
-                true => self.follow(opcode),
-                false => self.step(opcode, popped),
+            let step = if self.is_sweeping && sweep::is_followed(opcode) {
+                self.follow(opcode)
+            } else {
+                self.step(opcode, popped)
             };
             step.map_err(|error| self.placed(error))?;
         }

@@ -210,9 +210,12 @@ fn tar_entry(
     block[156] = kind;
     let sum: i32 = block
         .iter()
-        .map(|&byte| match signed {
-            true => i32::from(byte.cast_signed()),
-            false => i32::from(byte),
+        .map(|&byte| {
+            if signed {
+                i32::from(byte.cast_signed())
+            } else {
+                i32::from(byte)
+            }
         })
         .sum();
     let field = checksum(sum);

@@ -1,9 +1,9 @@
 //! Reading a pickle that `torch.save` did not write.
 //!
 //! `pickle.dump` of a state dict gives one, with the storages inside (see
-//! [`nested`](super::nested)); so does `pickle.dump` of anything else.
+//! [`nested`](super::legacy::nested)); so does `pickle.dump` of anything else.
 
-use super::nested;
+use super::legacy::nested;
 use super::object::TorchObject;
 use super::opening::Opening;
 use super::place::Place;
@@ -35,5 +35,5 @@ pub(super) fn read(bytes: &ByteRange, opening: &mut Opening) -> Result<TorchObje
                 ))
             })
     })?;
-    Ok(TorchObject::read(graph, storages, place, false))
+    Ok(TorchObject::new(graph, storages, place))
 }

@@ -4,9 +4,10 @@
 //! Five pickles one behind the other (magic number, protocol version, platform, the object, the
 //! storage keys), then each storage: a 64-bit little-endian element count and the elements.
 
+pub(super) mod nested;
+
 use std::collections::{HashMap, HashSet};
 
-use super::nested;
 use super::object::TorchObject;
 use super::opening::Opening;
 use super::place::Place;
@@ -74,7 +75,7 @@ pub(super) fn read(
                 .at(at)
             })
     })?;
-    Ok(TorchObject::read(graph, table, place, false))
+    Ok(TorchObject::new(graph, table, place))
 }
 
 /// Where the bytes of each storage are, by its key.

@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::place::Place;
+use super::script;
 use super::storage_table::{Reference, StorageTable};
-use super::{rebuild, script};
 use crate::error::{Error, Result};
 use crate::pickle::{Graph, Node, NodeId};
 use crate::{Dtype, Storage};
@@ -51,15 +51,7 @@ pub struct StorageInfo {
 
 impl TorchObject {
     /// An object whose parts a reader found.
-    pub(super) fn read(
-        graph: Graph,
-        mut storages: StorageTable,
-        place: Place,
-        big_endian: bool,
-    ) -> Self {
-        if big_endian {
-            storages.set_big_endian(rebuild::untyped_uses(&graph));
-        }
+    pub(super) fn new(graph: Graph, storages: StorageTable, place: Place) -> Self {
         Self {
             graph,
             storages,
@@ -69,7 +61,7 @@ impl TorchObject {
 
     /// An object made here.
     pub(super) fn built(graph: Graph, storages: StorageTable) -> Self {
-        Self::read(graph, storages, Place::default(), false)
+        Self::new(graph, storages, Place::default())
     }
 
     /// The same object, whose storages' checksums are compared when a storage is first needed, or

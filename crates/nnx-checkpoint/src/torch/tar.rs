@@ -56,7 +56,7 @@ pub(super) fn read(bytes: &ByteRange, opening: &mut Opening) -> Result<TorchObje
             .map(EntryBytes::Range)
             .ok_or_else(|| Error::malformed(format!("the file does not hold storage `{}`", id.key)))
     })?;
-    Ok(TorchObject::read(graph, table, place, false))
+    Ok(TorchObject::new(graph, table, place))
 }
 
 /// The member `storages`.

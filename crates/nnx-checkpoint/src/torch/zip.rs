@@ -8,11 +8,12 @@ use std::collections::HashMap;
 
 use bytes::Bytes;
 
+use super::legacy::nested;
 use super::object::TorchObject;
 use super::opening::Opening;
 use super::place::Place;
 use super::storage_table::{EntryBytes, StorageTable};
-use super::{nested, script};
+use super::{rebuild, script};
 use crate::error::{Error, Result, shown, shown_bytes};
 use crate::pickle::Graph;
 use crate::source::ByteRange;
@@ -59,7 +60,10 @@ pub(super) fn read(bytes: &ByteRange, opening: &mut Opening) -> Result<TorchObje
     let nested = nested::resolve(&mut graph, Some(&name), opening)?;
     let mut storages = storages(&graph, &place, &archive, &root, &nested)?;
     storages.set_archive(archive);
-    Ok(TorchObject::read(graph, storages, place, big_endian))
+    if big_endian {
+        storages.set_big_endian(rebuild::untyped_uses(&graph));
+    }
+    Ok(TorchObject::new(graph, storages, place))
 }
 
 /// The storages that the graph refers to, each a record of the archive.

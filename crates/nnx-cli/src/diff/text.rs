@@ -102,8 +102,9 @@ fn summary(differences: &Differences, page: &Page) -> String {
         ("different", RED)
     };
     let word = page.paint(style, word);
-    match counts.is_empty() {
-        true => format!("{word}: no tensors"),
-        false => format!("{word}: {}", counts.join(", ")),
+    if counts.is_empty() {
+        format!("{word}: no tensors")
+    } else {
+        format!("{word}: {}", counts.join(", "))
     }
 }

@@ -49,8 +49,9 @@ fn printed(mut card: ModelCard, arguments: &Card) -> Outcome {
     card.tags.extend(arguments.tags.iter().cloned());
     card.language.extend(arguments.languages.iter().cloned());
     let card = card.to_string();
-    Outcome::success(match arguments.json {
-        true => json::object(&Report { card }),
-        false => card,
+    Outcome::success(if arguments.json {
+        json::object(&Report { card })
+    } else {
+        card
     })
 }

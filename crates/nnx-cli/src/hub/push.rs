@@ -109,9 +109,10 @@ fn text(done: &Upload) -> String {
         ),
     };
     if !done.changed {
-        let nothing = match done.ignored.is_empty() {
-            true => "nothing changed",
-            false => "nothing changed except ignored files",
+        let nothing = if done.ignored.is_empty() {
+            "nothing changed"
+        } else {
+            "nothing changed except ignored files"
         };
         return format!(
             "{}: {nothing}, no commit was made\n{left_out}{ignored}",

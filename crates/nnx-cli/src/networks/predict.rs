@@ -47,9 +47,10 @@ pub(super) fn run(arguments: &Predict) -> Result<Outcome, Failure> {
     let inputs = inputs.map_err(|failure| failure.in_path(&arguments.input))?;
     let predicted = model.predict(&inputs);
     let predicted = predicted.map_err(|error| Failure::from(error).in_path(&arguments.input))?;
-    let probabilities = match arguments.proba {
-        false => None,
-        true => Some(probabilities(model, &inputs)?),
+    let probabilities = if arguments.proba {
+        Some(probabilities(model, &inputs)?)
+    } else {
+        None
     };
     if let Some(path) = &arguments.output {
         let bytes = npy::write(probabilities.as_ref().unwrap_or(&predicted.logits))?;

@@ -23,15 +23,12 @@ pub(super) fn run(runs_dir: &RunsDir) -> Result<Outcome, Failure> {
     let ids = resolve_run::ids(root)?;
     let pointer = root.join("runs").join("best");
     let Some(id) = NNRun::best_id(root)? else {
-        let what = match pointer.symlink_metadata().is_ok() {
-            true => {
-                "the pointer to the best run names no id of a run; the next save of a run with a \
+        let what = if pointer.symlink_metadata().is_ok() {
+            "the pointer to the best run names no id of a run; the next save of a run with a \
                  checkpoint `best` makes it anew"
-            }
-            false => {
-                "the folder of runs points to no best run; a save of a run with a checkpoint `best` \
+        } else {
+            "the folder of runs points to no best run; a save of a run with a checkpoint `best` \
                  makes the pointer"
-            }
         };
         return Err(Failure::new("no_best_run", what).in_path(&pointer));
     };
@@ -40,14 +37,15 @@ pub(super) fn run(runs_dir: &RunsDir) -> Result<Outcome, Failure> {
         return Err(Failure::new("no_best_run", what).in_path(&pointer));
     }
     let summary = RunSummary::new(&NNRun::load(&id, root)?, &id, root)?;
-    let text = match runs_dir.json {
-        true => json::object(&Best {
+    let text = if runs_dir.json {
+        json::object(&Best {
             root: resolve_run::root_text(root),
             id,
             net: summary.net,
             best: summary.best.as_ref().map(BestPart::of),
-        }),
-        false => format!("{id}\n"),
+        })
+    } else {
+        format!("{id}\n")
     };
     Ok(Outcome::success(text))
 }

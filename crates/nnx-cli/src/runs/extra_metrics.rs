@@ -43,9 +43,10 @@ fn named(split: &str, record: &NNEvaluationDataPoint) -> Vec<(String, f64)> {
     let declared = declared.map(|(name, value)| (format!("{split}.{name}"), value.as_f64()));
     let added = record.extra().iter().map(|(name, value)| {
         // A declared metric has the name, as in Python.
-        let name = match record.metrics().contains_key(name) {
-            true => format!("{split}.extra.{name}"),
-            false => format!("{split}.{name}"),
+        let name = if record.metrics().contains_key(name) {
+            format!("{split}.extra.{name}")
+        } else {
+            format!("{split}.{name}")
         };
         (name, value.as_f64())
     });

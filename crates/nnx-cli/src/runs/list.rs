@@ -61,9 +61,10 @@ pub(super) fn run(runs_dir: &RunsDir) -> Result<Outcome, Failure> {
     let page = Page::of_stdout();
     let (mut runs, mut failed) = (Vec::new(), Vec::new());
     for (folder, summary) in RunSummary::all(root)? {
-        let star = match best.as_deref() == Some(&folder) {
-            true => STAR,
-            false => "  ",
+        let star = if best.as_deref() == Some(&folder) {
+            STAR
+        } else {
+            "  "
         };
         let name = format!("{star}{folder}");
         match summary {
@@ -80,9 +81,10 @@ pub(super) fn run(runs_dir: &RunsDir) -> Result<Outcome, Failure> {
             }
         }
     }
-    let status = match failed.is_empty() {
-        true => EXIT_OK,
-        false => EXIT_ERROR,
+    let status = if failed.is_empty() {
+        EXIT_OK
+    } else {
+        EXIT_ERROR
     };
     let text = if runs_dir.json {
         json::object(&List {

@@ -31,9 +31,10 @@ impl BestPart {
 /// The metric of a checkpoint as a table shows it; a monitor's with its direction.
 pub(super) fn best_text(best: &BestMetric) -> String {
     let text = format!("{} {}", best.name, number(best.value));
-    match best.is_monitored {
-        true => format!("{text}{}", direction(best.mode)),
-        false => text,
+    if best.is_monitored {
+        format!("{text}{}", direction(best.mode))
+    } else {
+        text
     }
 }
 

@@ -83,9 +83,10 @@ pub(super) fn run(arguments: &One) -> Result<Outcome, Failure> {
         warnings: warnings::of(&run),
         folder,
     };
-    let text = match arguments.runs_dir.json {
-        true => json::object(&shown),
-        false => text(&shown, (&run, &epochs), &Page::of_stdout()),
+    let text = if arguments.runs_dir.json {
+        json::object(&shown)
+    } else {
+        text(&shown, (&run, &epochs), &Page::of_stdout())
     };
     Ok(Outcome::success(text))
 }

@@ -84,9 +84,10 @@ pub(super) fn run(arguments: &One) -> Result<Outcome, Failure> {
         checkpoints,
         other_files: store.other_files()?,
     };
-    let text = match arguments.runs_dir.json {
-        true => json::object(&verification),
-        false => text::of(&verification, &Page::of_stdout()),
+    let text = if arguments.runs_dir.json {
+        json::object(&verification)
+    } else {
+        text::of(&verification, &Page::of_stdout())
     };
     let status = match verdict {
         Verdict::Sound => EXIT_OK,
@@ -122,9 +123,10 @@ fn check_id(run: &NNRun, folder: &str) -> Result<(), (Verdict, Failure)> {
         (Ok(full), Ok(known)) => full != known,
         _ => true,
     };
-    let verdict = match is_newer {
-        true => Verdict::Unjudged,
-        false => Verdict::Wrong,
+    let verdict = if is_newer {
+        Verdict::Unjudged
+    } else {
+        Verdict::Wrong
     };
     Err((verdict, Failure::new("other_id", what)))
 }

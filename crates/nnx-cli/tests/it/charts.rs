@@ -158,9 +158,10 @@ impl Axis {
 
     fn value(&self, place: f64) -> f64 {
         let share = (place - self.places[0]) / (self.places[1] - self.places[0]);
-        let [low, high] = match self.log {
-            true => self.values.map(f64::log10),
-            false => self.values,
+        let [low, high] = if self.log {
+            self.values.map(f64::log10)
+        } else {
+            self.values
         };
         let value = low + share * (high - low);
         if self.log { 10_f64.powf(value) } else { value }

@@ -88,9 +88,10 @@ fn run(command: &str) -> String {
     let dir = dir.path().to_string_lossy();
     let text = |bytes: &[u8]| {
         let text = String::from_utf8_lossy(bytes).replace(&*dir, "$DIR");
-        match text.is_empty() || text.ends_with('\n') {
-            true => text,
-            false => text + "\n(no newline)\n",
+        if text.is_empty() || text.ends_with('\n') {
+            text
+        } else {
+            text + "\n(no newline)\n"
         }
     };
     let status = done.status.code().expect("an exit status");

@@ -124,9 +124,10 @@ fn forward_blocks_and_hub_folders_give_their_outputs() {
             let Some(inputs) = forward["inputs"].as_array() else {
                 continue;
             };
-            let model = match side_car.with_extension("").is_dir() {
-                true => side_car.with_extension(""),
-                false => side_car.with_extension("pt"),
+            let model = if side_car.with_extension("").is_dir() {
+                side_car.with_extension("")
+            } else {
+                side_car.with_extension("pt")
             };
             let named: Vec<(&str, Tensor)> = ["x", "edge_index"]
                 .into_iter()

@@ -70,14 +70,13 @@ fn check_tensors(place: &str, found: &[Value], expected: &[Value], in_pickle: bo
     let mut storages = HashMap::new();
     for (index, tensor) in expected.iter().enumerate() {
         let name = tensor.get("name").unwrap();
-        let found = match in_pickle {
-            true => found[index].as_map().unwrap(),
-            false => {
-                let mut found = found.iter().map(|found| found.as_map().unwrap());
-                found
-                    .find(|found| found.get("name") == Some(name))
-                    .expect("the tensor")
-            }
+        let found = if in_pickle {
+            found[index].as_map().unwrap()
+        } else {
+            let mut found = found.iter().map(|found| found.as_map().unwrap());
+            found
+                .find(|found| found.get("name") == Some(name))
+                .expect("the tensor")
         };
         for (ours, theirs) in [
             ("name", "name"),

@@ -31,9 +31,10 @@ impl RepoCache {
         let up = "../".repeat(name.split('/').count().saturating_add(1));
         let target = format!("{up}blobs/{}", digest.hex());
         let is_file = path.symlink_metadata().is_ok_and(|about| about.is_file());
-        let is_there = match is_file {
-            true => is_same(&path, &blob) || is_sound(&path, digest, None, true)? == Some(true),
-            false => fs::read_link(&path).is_ok_and(|found| found == Path::new(&target)),
+        let is_there = if is_file {
+            is_same(&path, &blob) || is_sound(&path, digest, None, true)? == Some(true)
+        } else {
+            fs::read_link(&path).is_ok_and(|found| found == Path::new(&target))
         };
         if is_there {
             return Ok(());
@@ -54,9 +55,10 @@ impl RepoCache {
                     Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {}
                     result => return result,
                 }
-                match is_new {
-                    true => fs::rename(&blob, link),
-                    false => fs::copy(&blob, link).map(drop),
+                if is_new {
+                    fs::rename(&blob, link)
+                } else {
+                    fs::copy(&blob, link).map(drop)
                 }
             })
             .map_err(io)?;

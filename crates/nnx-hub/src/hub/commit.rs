@@ -77,9 +77,10 @@ impl Hub {
                 sent: &|_| {},
                 hasher: None,
             });
-        let known = match plan.create_pr {
-            true => Some(self.pull_requests(plan.repo)?),
-            false => None,
+        let known = if plan.create_pr {
+            Some(self.pull_requests(plan.repo)?)
+        } else {
+            None
         };
         let mut failures = 0;
         loop {

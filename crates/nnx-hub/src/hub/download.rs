@@ -68,9 +68,10 @@ impl<'a> PartialDownload<'a> {
 
     fn verify(&self) -> Verification {
         let digest = self.hasher.clone().finish();
-        match digest == self.entry.digest {
-            true => Verification::Intact,
-            false => Verification::Differs(format!("{} bytes with {digest}", self.position)),
+        if digest == self.entry.digest {
+            Verification::Intact
+        } else {
+            Verification::Differs(format!("{} bytes with {digest}", self.position))
         }
     }
 

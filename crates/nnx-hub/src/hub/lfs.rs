@@ -186,9 +186,12 @@ impl Hub {
             *etag.borrow_mut() = response.header("etag").map(str::to_owned);
             Ok(())
         });
-        sent.map_err(|error| match is_changed(file, &error) {
-            true => changed(file),
-            false => error,
+        sent.map_err(|error| {
+            if is_changed(file, &error) {
+                changed(file)
+            } else {
+                error
+            }
         })?;
         Ok(etag.into_inner())
     }
@@ -224,9 +227,10 @@ fn is_changed(file: &LocalFile, error: &Error) -> bool {
 
 /// Checks that what was sent is what was hashed before, and what the commit will name.
 fn check_sent(file: &LocalFile, sent: &Mutex<Hasher>) -> Result<()> {
-    match locked(sent).clone().finish() == file.sha256 {
-        true => Ok(()),
-        false => Err(changed(file)),
+    if locked(sent).clone().finish() == file.sha256 {
+        Ok(())
+    } else {
+        Err(changed(file))
     }
 }
 

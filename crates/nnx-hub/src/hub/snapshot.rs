@@ -162,9 +162,10 @@ impl Hub {
             // Another process may have brought it in the meantime.
             if force || !self.is_placed(commit, entry, cache)? {
                 // Without the lock another process may be writing what looks left behind.
-                let leftover = match lock.is_some() && !force {
-                    true => cache.leftover(&entry.digest, entry.size),
-                    false => None,
+                let leftover = if lock.is_some() && !force {
+                    cache.leftover(&entry.digest, entry.size)
+                } else {
+                    None
                 };
                 let mut file = cache.incomplete(&entry.digest)?;
                 self.download_into(repo, commit, entry, leftover, &mut file)?;
@@ -246,13 +247,14 @@ impl Hub {
                 ));
             }
         }
-        match missing.is_empty() {
-            true => Ok(wanted > 0),
-            false => Err(Error::from(ErrorKind::IncompleteSnapshot {
+        if missing.is_empty() {
+            Ok(wanted > 0)
+        } else {
+            Err(Error::from(ErrorKind::IncompleteSnapshot {
                 repo: repo.to_string(),
                 revision: revision.to_owned(),
                 missing,
-            })),
+            }))
         }
     }
 

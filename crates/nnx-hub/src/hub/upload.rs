@@ -118,9 +118,10 @@ impl Hub {
             .filter(|file| !is_there(file))
             .cloned()
             .collect();
-        let modes = match changed.is_empty() {
-            true => Default::default(),
-            false => self.preupload(repo, branch, options.create_pr, &changed)?,
+        let modes = if changed.is_empty() {
+            Default::default()
+        } else {
+            self.preupload(repo, branch, options.create_pr, &changed)?
         };
         let of_mode = |mode: UploadMode| -> Vec<&LocalFile> {
             changed
@@ -229,9 +230,10 @@ fn deleted<'a>(
         shard_names(&file.path)
     };
     let incomplete = folders_of_weights(ignored.iter().copied());
-    let mut replaced: HashSet<&str> = match options.replace_weights {
-        true => replaced(paths(), &coming, shards).into_iter().collect(),
-        false => HashSet::new(),
+    let mut replaced: HashSet<&str> = if options.replace_weights {
+        replaced(paths(), &coming, shards).into_iter().collect()
+    } else {
+        HashSet::new()
     };
     replaced.retain(|path| !is_within(path, &incomplete));
     paths()

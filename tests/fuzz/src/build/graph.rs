@@ -29,9 +29,10 @@ pub(crate) fn graph(supply: &mut Supply<'_>, protocol: u8) -> Graph {
 fn pick(supply: &mut Supply<'_>, made: &[NodeId]) -> NodeId {
     // Near ones more often than far ones: that nests deeper.
     let back = supply.below(8).min(made.len() - 1);
-    match supply.bool() {
-        true => made[made.len() - 1 - back],
-        false => made[supply.below(made.len())],
+    if supply.bool() {
+        made[made.len() - 1 - back]
+    } else {
+        made[supply.below(made.len())]
     }
 }
 

@@ -48,9 +48,10 @@ fn tensor(supply: &mut Supply<'_>, dtype: Dtype, storage: &Storage) -> Tensor {
             Tensor::view(storage.clone(), dtype, 0, &[elements], &[1])
         })
         .expect("a row of all elements fits");
-    let class = match supply.bool() {
-        true => TensorClass::Parameter,
-        false => TensorClass::Tensor,
+    let class = if supply.bool() {
+        TensorClass::Parameter
+    } else {
+        TensorClass::Tensor
     };
     tensor.with_class(class).with_requires_grad(supply.bool())
 }

@@ -26,9 +26,10 @@ fn check_push(label: &str, fault: Fault, create_pr: bool, expected: Outcome) {
                 let files = desk.state().files(REPO, revision);
                 let weights = std::fs::read(fixture().join("model.safetensors")).unwrap();
                 assert_eq!(files["model.safetensors"], weights);
-                match desk.notes().is_empty() {
-                    true => Unmoved,
-                    false => Recovered,
+                if desk.notes().is_empty() {
+                    Unmoved
+                } else {
+                    Recovered
                 }
             }
             Err(error) => {

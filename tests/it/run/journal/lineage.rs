@@ -15,9 +15,10 @@ fn every_lineage_is_the_librarys() {
         let root = copy_of_all();
         for (path, content) in case.get("edits").state() {
             let path = root.path().join("runs").join(path);
-            match content.is_none() {
-                true => fs::remove_file(path).unwrap(),
-                false => fs::write(path, Json(content.clone()).text()).unwrap(),
+            if content.is_none() {
+                fs::remove_file(path).unwrap()
+            } else {
+                fs::write(path, Json(content.clone()).text()).unwrap()
             }
         }
         let id = case.get("run");

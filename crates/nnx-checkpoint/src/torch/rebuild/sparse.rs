@@ -31,9 +31,10 @@ impl TorchObject {
             }
             (SparseKind::Coo, &[indices, values, size, coalesced]) => {
                 let parts = vec![("indices", indices), ("values", values)];
-                let coalesced = match graph.is_none(coalesced) {
-                    true => None,
-                    false => Some(boolean(graph, coalesced, "is_coalesced")?),
+                let coalesced = if graph.is_none(coalesced) {
+                    None
+                } else {
+                    Some(boolean(graph, coalesced, "is_coalesced")?)
                 };
                 (parts, size, coalesced)
             }

@@ -133,16 +133,14 @@ impl Made {
 
     /// The graph over storages that hold 0, 1, 2, ….
     fn read(self, big_endian: bool) -> Result<TorchObject> {
-        let storages = StorageTable::collect(&self.0, &Place::default(), |id| {
+        let mut storages = StorageTable::collect(&self.0, &Place::default(), |id| {
             let bytes: Vec<u8> = (0..=u8::MAX).cycle().take(id.byte_len).collect();
             Ok(EntryBytes::Range(Bytes::from(bytes).into()))
         })?;
-        Ok(TorchObject::read(
-            self.0,
-            storages,
-            Place::default(),
-            big_endian,
-        ))
+        if big_endian {
+            storages.set_big_endian(super::untyped_uses(&self.0));
+        }
+        Ok(TorchObject::new(self.0, storages, Place::default()))
     }
 
     fn opened(self) -> TorchObject {

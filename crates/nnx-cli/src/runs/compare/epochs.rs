@@ -74,8 +74,9 @@ fn cells(rows: &Rows<'_>, of: impl Fn(&Epoch<'_>) -> Option<f64>) -> Vec<[String
 /// The titles of two columns: a name that both have stands on the first one that is shown.
 fn titles(names: [&str; 2], is_first_empty: bool) -> [String; 2] {
     let [a, b] = names;
-    match a == b && !is_first_empty {
-        true => [format!("{a} A"), "B".to_owned()],
-        false => [format!("{a} A"), format!("{b} B")],
+    if a == b && !is_first_empty {
+        [format!("{a} A"), "B".to_owned()]
+    } else {
+        [format!("{a} A"), format!("{b} B")]
     }
 }

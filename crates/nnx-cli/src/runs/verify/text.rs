@@ -26,9 +26,10 @@ pub(super) fn of(verification: &Verification, page: &Page) -> String {
     for warning in &verification.run.warnings {
         table.below(warnings::line(warning, page));
     }
-    let read = match verification.metadata.present {
-        true => "read",
-        false => "there are none, and no run needs them",
+    let read = if verification.metadata.present {
+        "read"
+    } else {
+        "there are none, and no run needs them"
     };
     add(
         &mut table,

@@ -10,12 +10,12 @@ use std::collections::hash_map::Entry;
 
 use bytes::Bytes;
 
-use super::legacy;
-use super::opening::Opening;
 use crate::error::{Error, Result};
 use crate::globals::{GlobalRef, LOADS_BYTES};
 use crate::pickle::{Call, Graph, Node, NodeId, NodeMap, Text};
 use crate::source::ByteRange;
+use crate::torch::legacy;
+use crate::torch::opening::Opening;
 
 /// What the keys of such storages begin with; no key that PyTorch writes holds a slash.
 const KEY: &str = "nested/";
@@ -25,7 +25,7 @@ const KEY: &str = "nested/";
 ///
 /// # Errors
 /// When the bytes are no legacy stream of one storage, or one of those holds another.
-pub(super) fn resolve(
+pub(in crate::torch) fn resolve(
     graph: &mut Graph,
     entry: Option<&str>,
     opening: &mut Opening,

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::options::ConvertOptions;
-use super::plan::{Expected, Plan, tensors, torch};
-use super::selection::{Selection, Transform};
-use super::target::Target;
+use super::{Expected, Plan, tensors, torch};
 use crate::checkpoint::{NNCheckpoint, STATE_FIELD};
+use crate::convert::options::ConvertOptions;
+use crate::convert::selection::{Selection, Transform};
+use crate::convert::target::Target;
 use crate::error::Result;
 use crate::target_format::TargetFormat;
 use crate::{CheckpointReader, Format};
