@@ -73,6 +73,16 @@ pub(super) fn is_dangerous(module: &str, name: &str) -> bool {
         || lies_in_module(module)
         || holds(module, name)
         || (name.contains('.') && is_dangerous_path(module, name))
+        || leads_through(module, name)
+}
+
+/// Whether the path to the name goes through something dangerous: an attribute of a function is the
+/// function again (`getattr.__call__`), or makes it (`partial.__new__`).
+fn leads_through(module: &str, name: &str) -> bool {
+    name.match_indices('.').any(|(dot, _)| {
+        let (head, _) = split(name, dot);
+        holds(module, head) || is_dangerous_path(module, head)
+    })
 }
 
 fn has_too_many(path: &str) -> bool {

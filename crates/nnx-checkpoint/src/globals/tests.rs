@@ -87,6 +87,32 @@ fn dots_are_followed_as_python_follows_them() {
     );
 }
 
+/// `builtins.open.__call__("…", "w")` opens the file: an attribute of something dangerous is as
+/// dangerous, whatever it is called.
+#[test]
+fn attributes_of_what_runs_code_run_it_too() {
+    let mut judged = 0;
+    for (module, names) in super::dangerous::NAMES {
+        for name in *names {
+            for attribute in ["__call__", "__new__", "__get__", "__init__", "func", "a.b"] {
+                check(Dangerous, &[(module, &format!("{name}.{attribute}"))]);
+                judged += 1;
+            }
+        }
+    }
+    assert!(judged > 500, "{judged}");
+    check(
+        Dangerous,
+        &[
+            ("builtins", "getattr.__call__"),
+            ("functools", "partial.__new__"),
+            ("torch", "load.__call__"),
+            // What a module imports is an attribute of it.
+            ("torch.serialization", "functools.partial.__call__"),
+        ],
+    );
+}
+
 #[test]
 fn plain_data_is_known() {
     check(
