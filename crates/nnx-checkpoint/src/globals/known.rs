@@ -30,6 +30,7 @@ static LISTED: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
 /// Whether the name is one of plain data.
 pub(super) fn is_known(module: &str, name: &str) -> bool {
     is_listed(module, name)
+        || super::dangerous::is_record(module, name)
         || NAMES
             .iter()
             .any(|(m, names)| *m == module && names.contains(&name))

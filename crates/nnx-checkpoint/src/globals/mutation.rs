@@ -27,6 +27,7 @@ fn is_enum(module: &str, name: &str) -> bool {
                 | "SafeUUID"
                 | "TorchAODType"
                 | "ZeroPointDomain"
+                | "_MEM_FORMAT_ENCODING"
                 | "_OrthMaps"
         )
 }

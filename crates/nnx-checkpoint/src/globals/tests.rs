@@ -87,6 +87,35 @@ fn dots_are_followed_as_python_follows_them() {
     );
 }
 
+/// The module reads and writes files, but the records that a distributed checkpoint describes itself
+/// with are plain.
+#[test]
+fn records_of_distributed_checkpoints_are_known() {
+    for (module, names) in super::dangerous::RECORDS {
+        for name in *names {
+            check(Innocuous, &[(module, name)]);
+            check(
+                Dangerous,
+                &[(module, &format!("{name}.__init__.__globals__"))],
+            );
+        }
+    }
+    check(
+        Dangerous,
+        &[
+            (
+                "torch.distributed.checkpoint.filesystem",
+                "FileSystemReader",
+            ),
+            (
+                "torch.distributed.checkpoint.format_utils",
+                "dcp_to_torch_save",
+            ),
+            ("torch.distributed.checkpoint.metadata", "os.system"),
+        ],
+    );
+}
+
 /// `builtins.open.__call__("…", "w")` opens the file: an attribute of something dangerous is as
 /// dangerous, whatever it is called.
 #[test]

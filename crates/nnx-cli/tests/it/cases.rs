@@ -21,7 +21,7 @@ const SOUND_BUT_UNJUDGED: &str = "X01_memo_bomb/bomb.pt";
 fn payloads_are_dangerous_and_sound_files_are_not() {
     let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/cases");
     let verdicts = scan(&cases);
-    let (mut hostile, mut sound) = (0, 0);
+    let (mut hostile, mut sound, mut not_flagged) = (0, 0, 0);
     for case in fs::read_dir(&cases).unwrap() {
         let case = case.unwrap().path();
         let Ok(expected) = fs::read_to_string(case.join("expected.json")) else {
@@ -50,7 +50,26 @@ fn payloads_are_dangerous_and_sound_files_are_not() {
                 }
             }
         }
+        // Files that are in a folder, or that no reader opens, and yet must not be flagged.
+        for name in expected["scan"]["not_dangerous"]
+            .as_array()
+            .into_iter()
+            .flatten()
+        {
+            let path = case.join(name.as_str().unwrap());
+            let verdict = &verdicts[path.to_str().unwrap()];
+            assert!(
+                !matches!(&**verdict, "dangerous" | "unjudged"),
+                "{}: {verdict}",
+                path.display()
+            );
+            not_flagged += 1;
+        }
     }
+    assert!(
+        not_flagged >= 1,
+        "{not_flagged} files that are not to be flagged"
+    );
     assert!(hostile >= LEAST_HOSTILE, "{hostile} hostile files");
     assert!(sound >= LEAST_SOUND, "{sound} sound files");
 }
