@@ -33,7 +33,10 @@ def bits(tensor):
 def leaves(value, path=(), seen=()):
     if id(value) in seen:
         return
-    if isinstance(value, torch.Tensor):
+    if isinstance(value, torch.Tensor) and value.is_nested:
+        # A nested tensor has no sizes of its own; its parts have.
+        yield from leaves(list(value.unbind()), path, seen)
+    elif isinstance(value, torch.Tensor):
         yield path, value
     elif isinstance(value, dict):
         for key, item in value.items():

@@ -49,8 +49,8 @@ pub(super) fn questions(
 
 /// Each way to convert, by the name of the file.
 fn conversions(reader: &CheckpointReader) -> Vec<(String, ConvertOptions)> {
-    let plain = ConvertOptions::default();
-    let flat = ConvertOptions::default().drop_non_tensors(true);
+    let plain = super::of_any_contents();
+    let flat = plain.clone().drop_non_tensors(true);
     let mut conversions = vec![
         ("plain.pt".to_owned(), plain.clone()),
         ("compact.pt".to_owned(), plain.clone().compact(true)),
