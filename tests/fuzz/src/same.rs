@@ -22,11 +22,11 @@ pub(crate) fn written_graphs(one: &Graph, other: &Graph) -> HashMap<NodeId, Node
     compared(one, other, Some(StorageKeys::default()))
 }
 
-/// Which key of a storage became which. Two may become one: a damaged archive may have two records
-/// at one place. The tensors' bytes are compared apart from this.
+/// Which key of a storage became which.
 #[derive(Default)]
 struct StorageKeys {
     there: HashMap<String, String>,
+    back: HashMap<String, String>,
 }
 
 impl StorageKeys {
@@ -46,6 +46,11 @@ impl StorageKeys {
                 .entry(from.to_owned())
                 .or_insert_with(|| to.to_owned());
             assert_eq!(known, to, "the storage `{from}` became two");
+            let known = self
+                .back
+                .entry(to.to_owned())
+                .or_insert_with(|| from.to_owned());
+            assert_eq!(known, from, "two storages became `{to}`");
             false
         });
         kept.map(|(_, (a, b))| [a, b]).collect()
