@@ -33,12 +33,14 @@ impl StorageKeys {
     /// The members of two persistent ids without the keys, once those are found to correspond.
     fn without_keys(&mut self, one: &Graph, other: &Graph, ids: [NodeId; 2]) -> Vec<[NodeId; 2]> {
         let [left, right] = [members(one, ids[0]), members(other, ids[1])];
+        let is_storage = left.first().and_then(|kind| one.text(*kind)) == Some("storage");
         let pairs = left.into_iter().zip(right).enumerate();
         let kept = pairs.filter(|(at, (a, b))| {
             let (Some(from), Some(to)) = (one.text(*a), other.text(*b)) else {
                 return true;
             };
-            if *at != KEY_AT {
+            // An id of anything else keeps all that it says.
+            if *at != KEY_AT || !is_storage {
                 return true;
             }
             let known = self
