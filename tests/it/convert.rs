@@ -8,8 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use nnx_checkpoint::{
-    CheckpointReader, ConvertOptions, Dtype, ErrorKind, NNCheckpoint, OpenOptions, SharedTensors,
-    convert,
+    CheckpointReader, ConvertOptions, Dtype, ErrorKind, NNCheckpoint, SharedTensors, convert,
 };
 use nnx_tests::{Fixture, Form, Json, fixtures_dir, sha256};
 
@@ -18,9 +17,7 @@ type Told = (Dtype, Vec<usize>, String);
 
 /// Every tensor of a checkpoint.
 fn tensors(path: &Path) -> BTreeMap<String, Told> {
-    let options = OpenOptions::default().allow_dangerous_globals(true);
-    let reader = CheckpointReader::open_with(path, &options)
-        .unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let reader = CheckpointReader::open(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let tensors = reader.tensors().iter().map(|entry| {
         let tensor = reader.tensor(entry.name()).unwrap();
         let told = (

@@ -40,11 +40,11 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
     let mut unjudged: BTreeMap<String, usize> = BTreeMap::new();
     for (question, answer) in questions.iter().zip(&answers) {
         let kind = question["kind"].as_str().unwrap_or_default().to_owned();
+        let (agree, all) = counts.entry(kind.clone()).or_default();
         if let Some(reason) = answer["unjudged"].as_str() {
             *unjudged.entry(format!("{kind}: {reason}")).or_default() += 1;
             continue;
         }
-        let (agree, all) = counts.entry(kind).or_default();
         *all += 1;
         match answer.as_str() {
             None => *agree += 1,
@@ -57,7 +57,8 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
     for (kind, (agree, all)) in &counts {
         println!("{kind}: {agree} of {all} agree");
     }
-    let all_agree = counts.values().all(|(agree, all)| agree == all);
+    // A kind of which nothing was judged has not been checked.
+    let all_agree = counts.values().all(|(agree, all)| agree == all && *all > 0);
     if all_agree && !counts.is_empty() && answers.len() == questions.len() {
         Ok(())
     } else {

@@ -12,6 +12,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("nnx-net", &["nnx-params", "nnx-checkpoint"]),
     ("nnx-run", &["nnx-params", "nnx-checkpoint"]),
     (
+        "nnx-train",
+        &["nnx-params", "nnx-checkpoint", "nnx-net", "nnx-run"],
+    ),
+    (
         "thekaveh-nnx",
         &[
             "nnx-chart",
@@ -19,6 +23,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "nnx-checkpoint",
             "nnx-net",
             "nnx-run",
+            "nnx-train",
             "nnx-hub",
         ],
     ),

@@ -1,0 +1,78 @@
+//! The gradients of one window of batches.
+
+use std::collections::HashMap;
+
+use candle_core::backprop::GradStore;
+use candle_core::{DType, Device, TensorId};
+
+use crate::error::Result;
+use crate::parameter::Parameter;
+
+/// The gradients that parameters have, as float32 in row-major order on the CPU.
+///
+/// A parameter that no batch of the window reached has none, which is not a gradient of zeros: an
+/// optimizer leaves it alone, its weight decay and step count included.
+#[derive(Clone, Debug, Default)]
+pub struct Gradients {
+    values: HashMap<TensorId, Vec<f32>>,
+}
+
+impl Gradients {
+    /// No gradients.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The gradient of a parameter.
+    pub fn get(&self, parameter: &Parameter) -> Option<&[f32]> {
+        self.values.get(&parameter.id()).map(Vec::as_slice)
+    }
+
+    /// The gradient of a parameter, to change it.
+    pub fn get_mut(&mut self, parameter: &Parameter) -> Option<&mut [f32]> {
+        self.values.get_mut(&parameter.id()).map(Vec::as_mut_slice)
+    }
+
+    /// Sets the gradient of a parameter.
+    pub fn set(&mut self, parameter: &Parameter, gradient: Vec<f32>) {
+        self.values.insert(parameter.id(), gradient);
+    }
+
+    /// Removes all gradients.
+    pub fn clear(&mut self) {
+        self.values.clear();
+    }
+
+    /// Adds what a backward pass gave for the parameters that are trained, element by element in
+    /// float32.
+    ///
+    /// # Errors
+    /// When candle cannot bring a gradient to the CPU.
+    pub fn add(&mut self, parameters: &[Parameter], store: &GradStore) -> Result<()> {
+        for parameter in parameters.iter().filter(|one| one.requires_grad) {
+            let Some(gradient) = store.get(parameter.var.as_tensor()) else {
+                continue;
+            };
+            let gradient = gradient.to_device(&Device::Cpu)?.to_dtype(DType::F32)?;
+            let gradient = gradient.flatten_all()?.to_vec1::<f32>()?;
+            match self.values.get_mut(&parameter.id()) {
+                Some(sum) => {
+                    for (sum, more) in sum.iter_mut().zip(gradient) {
+                        *sum += more;
+                    }
+                }
+                None => {
+                    self.values.insert(parameter.id(), gradient);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Multiplies every gradient, each product rounded once.
+    pub fn scale(&mut self, factor: f32) {
+        for value in self.values.values_mut().flatten() {
+            *value *= factor;
+        }
+    }
+}
