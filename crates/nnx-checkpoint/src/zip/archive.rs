@@ -92,8 +92,8 @@ impl ZipArchive {
     ///
     /// # Errors
     /// When the local header contradicts the central directory, the content reaches into the next
-    /// entry, is encrypted or compressed by a method other than deflate, does not inflate to the
-    /// size stated, or does not have its checksum.
+    /// entry, is encrypted or compressed by a method other than deflate, does not have the size
+    /// stated or inflate to it, or does not have its checksum.
     pub fn data(&self, entry: &ZipEntry) -> Result<Bytes> {
         decoded(entry, self.raw(entry)?, true)
     }
@@ -126,7 +126,8 @@ impl ZipArchive {
     /// Where the file has the content of an entry, compressed or not; no byte of it is read.
     ///
     /// # Errors
-    /// When the local header contradicts the central directory, or the entry is encrypted.
+    /// When the local header contradicts the central directory, the entry is encrypted, or it is
+    /// stored and has two sizes.
     pub(crate) fn range(&self, entry: &ZipEntry) -> Result<ByteRange> {
         let find = || {
             let start = local::content(&self.own(entry, local::header_len(entry))?, entry)?;
@@ -137,10 +138,20 @@ impl ZipArchive {
         find().map_err(|error| error.in_entry(&entry.name))
     }
 
-    /// Up to `most` of the bytes from an entry's local header on.
+    /// Up to `most` of the bytes from an entry's local header on: the one way to an entry's bytes.
+    ///
+    /// # Errors
+    /// When the entry is encrypted, or is stored and has two sizes.
     fn own(&self, entry: &ZipEntry, most: u64) -> Result<Bytes> {
         if entry.flags & (ENCRYPTED | STRONGLY_ENCRYPTED | MASKED) != 0 {
             return Err(Error::unsupported("the entry is encrypted"));
+        }
+        // Whoever copies a stored entry does not ask again how long it is.
+        if entry.method == STORED && entry.compressed != entry.size {
+            return Err(Error::malformed(format!(
+                "a stored entry takes {} bytes but states {}",
+                entry.compressed, entry.size
+            )));
         }
         self.0.source.read_up_to(entry.header, most)
     }
@@ -162,11 +173,7 @@ fn foreign() -> Error {
 /// When the method is not known, or the bytes do not give the size stated.
 fn decode(entry: &ZipEntry, raw: Bytes) -> Result<Bytes> {
     match entry.method {
-        STORED if entry.compressed == entry.size => Ok(raw),
-        STORED => Err(Error::malformed(format!(
-            "a stored entry takes {} bytes but states {}",
-            entry.compressed, entry.size
-        ))),
+        STORED => Ok(raw),
         DEFLATED => inflate(&raw, entry.size).map(Bytes::from),
         method => Err(Error::unsupported(format!(
             "compression method {method} ({}) is not supported, only stored and deflated \

@@ -264,6 +264,26 @@ fn the_central_directory_is_checked() {
 }
 
 #[test]
+fn a_stored_entry_of_two_sizes_has_no_range() {
+    let entry = Entry {
+        size: 3,
+        ..Entry::stored("r/a", b"1234")
+    };
+    let file = Bytes::from(archive(&[entry], b""));
+    let archive = ZipArchive::parse(&file, &Limits::default()).unwrap();
+    let entry = archive.entry("r/a").unwrap();
+    for error in [
+        archive.range(entry).unwrap_err(),
+        archive.data(entry).unwrap_err(),
+        archive.data_unverified(entry).unwrap_err(),
+    ] {
+        let error = error.to_string();
+        assert!(error.contains("takes 4 bytes but states 3"), "{error}");
+        assert!(error.contains("(entry `r/a`)"), "{error}");
+    }
+}
+
+#[test]
 fn entries_that_overlap_or_share_a_name_are_refused() {
     let twice = archive(
         &[Entry::stored("r/a", b"1"), Entry::stored("r/a", b"2")],
