@@ -26,9 +26,6 @@ use crate::source::ByteRange;
 use crate::torch::TorchObject;
 use crate::{CheckpointReader, Format, Limits, OpenOptions, StateDict, Tensor};
 
-/// The field that holds the state dict.
-pub(crate) const STATE_FIELD: &str = "net_state";
-
 /// A model's weights with everything needed to rebuild the model, and where in its training it was
 /// taken.
 ///

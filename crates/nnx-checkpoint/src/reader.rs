@@ -8,6 +8,7 @@ mod file;
 mod folder;
 mod index;
 mod names;
+pub(crate) mod nn_checkpoint;
 mod number;
 mod part;
 mod shards;

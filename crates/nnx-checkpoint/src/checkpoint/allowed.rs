@@ -5,6 +5,7 @@ use nnx_params::{Activations, Devices, Losses, Nets};
 use super::classes;
 use crate::error::{Error, ErrorKind, Result};
 use crate::pickle::{Graph, Node};
+use crate::reader::nn_checkpoint;
 
 /// Modules with the names allowed in them, beside the classes of NNx's parameters: what NNx 0.2.3
 /// and 0.4.1 write, and what NumPy's scalars are made of, which metrics may be. No more.
@@ -17,7 +18,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("numpy.core.multiarray", &["scalar"]),
     ("torch._utils", &["_rebuild_parameter", "_rebuild_tensor_v2", "_rebuild_tensor_v3"]),
     ("torch.storage", &["UntypedStorage"]),
-    (classes::MODULE, &[classes::CLASS]),
+    (nn_checkpoint::CLASS.0, &[nn_checkpoint::CLASS.1]),
     (classes::IMMUTABLE_LIST.0, &[classes::IMMUTABLE_LIST.1]),
     (classes::FROZEN_METRICS.0, &[classes::FROZEN_METRICS.1]),
     (Activations::MODULE, &[Activations::CLASS]),

@@ -5,21 +5,6 @@ use nnx_params::{
     NNParams, NetParams, PythonClass,
 };
 
-/// The module that defines `NNCheckpoint`.
-pub(super) const MODULE: &str = NNCheckpointTransform::MODULE;
-/// The class of checkpoints.
-pub(super) const CLASS: &str = "NNCheckpoint";
-/// The fields of `NNCheckpoint` in declaration order.
-pub(super) const FIELDS: &[&str] = &[
-    "net_params",
-    "net_state",
-    "model_params",
-    "idp",
-    "transforms",
-    "training_state_id",
-    "training_state_present",
-];
-
 /// The class of the lists of NNx's frozen dataclasses, with its module.
 pub(super) const IMMUTABLE_LIST: (&str, &str) = (NNParams::MODULE, "_ImmutableList");
 /// The class of the metrics of a record, with its module.

@@ -13,16 +13,17 @@ use nnx_params::{
 
 use super::plain::Plain;
 use super::slots::{Slots, Surplus};
-use super::{NNCheckpoint, allowed, classes};
+use super::{NNCheckpoint, allowed};
 use crate::Limits;
 use crate::error::{Error, ErrorKind, Result};
 use crate::pickle::{Call, Graph, NodeId};
+use crate::reader::nn_checkpoint::{CLASS, FIELDS, NET_STATE};
 use crate::torch::{PickledObject, TorchObject};
 
 /// Whether the object is an instance of `NNCheckpoint`, sound or not.
 pub(super) fn is_checkpoint(object: &TorchObject) -> bool {
     let graph = object.graph();
-    Slots::class_of(graph, graph.root()) == Some((classes::MODULE, classes::CLASS))
+    Slots::class_of(graph, graph.root()) == Some(CLASS)
 }
 
 /// Rebuilds a checkpoint from a graph, whose every class must be on the list of allowed ones.
@@ -33,7 +34,7 @@ pub(super) fn checkpoint(object: &Arc<TorchObject>, limits: &Limits) -> Result<N
 fn decoded(object: &Arc<TorchObject>, limits: &Limits) -> Result<NNCheckpoint> {
     let graph = object.graph();
     let root = graph.root();
-    if Slots::class_of(graph, root) != Some((classes::MODULE, classes::CLASS)) {
+    if Slots::class_of(graph, root) != Some(CLASS) {
         return Err(Error::new(ErrorKind::NotNNCheckpoint {
             found: graph.describe(root),
         }));
@@ -57,14 +58,10 @@ struct Decoder<'a> {
 
 impl<'a> Decoder<'a> {
     fn checkpoint(mut self, root: NodeId) -> Result<NNCheckpoint> {
-        let slots = self.slots(
-            root,
-            (classes::MODULE, classes::CLASS, classes::FIELDS),
-            "checkpoint",
-        )?;
+        let slots = self.slots(root, (CLASS.0, CLASS.1, FIELDS), "checkpoint")?;
         let net_params = slots.optional("net_params");
         let net_params = net_params.map(|id| self.net_params(id)).transpose()?;
-        let net_state = self.state_dict(slots.require("net_state")?)?;
+        let net_state = self.state_dict(slots.require(NET_STATE)?)?;
         let model_params = self.instance(slots.require("model_params")?, "model_params")?;
         let idp = self.instance(slots.require("idp")?, "idp")?;
         let transforms = slots.get("transforms");

@@ -11,6 +11,7 @@ use nnx_params::{Number, PickleForm, PickledInstance, PickledValue, PythonClass,
 use super::{NNCheckpoint, classes, plain};
 use crate::error::{Error, Result};
 use crate::pickle::NodeId;
+use crate::reader::nn_checkpoint;
 use crate::torch::{TorchBuilder, TorchObject};
 
 /// The graph of a checkpoint, every class with the fields of NNx 0.4.1.
@@ -102,7 +103,8 @@ impl Encoder<'_> {
             id,
             present,
         ];
-        self.slotted(classes::MODULE, classes::CLASS, values, "checkpoint")
+        let (module, class) = nn_checkpoint::CLASS;
+        self.slotted(module, class, values, "checkpoint")
     }
 
     /// An instance of a slotted dataclass, with what a newer version had stored at that place.

@@ -218,7 +218,7 @@ fn full_path(reader: &CheckpointReader, path: &str) -> String {
     };
     #[cfg(feature = "nnx")]
     {
-        let within = format!("{}.{path}", crate::checkpoint::STATE_FIELD);
+        let within = format!("{}.{path}", crate::reader::nn_checkpoint::NET_STATE);
         if !is_there(path)
             && reader.object().is_some()
             && crate::NNCheckpoint::is_one(reader)

@@ -2,13 +2,10 @@
 
 use indexmap::IndexMap;
 
+use super::nn_checkpoint::{CLASS, NET_STATE};
 use super::{CheckpointReader, TensorEntry};
 use crate::error::{Error, ErrorKind, Result};
 use crate::{OpenOptions, Tensor};
-
-/// The class of a pickled NNx checkpoint, and the field that has its weights.
-const NN_CHECKPOINT: (&str, &str) = ("nnx.nn.params.nn_checkpoint", "NNCheckpoint");
-const NET_STATE: &str = "net_state";
 
 /// The tensors of a checkpoint that lie below one path, under names without it.
 ///
@@ -40,7 +37,7 @@ impl CheckpointReader {
     pub fn default_root(&self) -> Subtree<'_> {
         let mut globals = self.globals().iter();
         let names_class =
-            globals.any(|global| (global.module.as_str(), global.name.as_str()) == NN_CHECKPOINT);
+            globals.any(|global| (global.module.as_str(), global.name.as_str()) == CLASS);
         let weights = self.below(NET_STATE);
         let is_nnx = names_class && weights.tensors().count() == self.tensors().len();
         if is_nnx { weights } else { self.below("") }

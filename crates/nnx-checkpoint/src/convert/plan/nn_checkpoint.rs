@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use super::{Expected, Plan, tensors, torch};
-use crate::checkpoint::{NNCheckpoint, STATE_FIELD};
+use crate::checkpoint::NNCheckpoint;
 use crate::convert::options::ConvertOptions;
 use crate::convert::selection::{Selection, Transform};
 use crate::convert::target::Target;
 use crate::error::Result;
+use crate::reader::nn_checkpoint::NET_STATE;
 use crate::target_format::TargetFormat;
 use crate::{CheckpointReader, Format};
 
@@ -54,7 +55,7 @@ pub(super) fn plan(
                 .net_state
                 .tensors()
                 .map(|(name, tensor)| Expected {
-                    name: format!("{STATE_FIELD}.{name}"),
+                    name: format!("{NET_STATE}.{name}"),
                     dtype: tensor.dtype(),
                     shape: tensor.shape().to_vec(),
                 });

@@ -2,21 +2,7 @@
 
 use super::{Child, MAPPINGS, class, indexed, keyed};
 use crate::pickle::{Call, Graph, Node, NodeId, Object};
-
-/// Fields of the classes that pickle the values of their fields as a list, in declaration order,
-/// as far as they may hold tensors: the package `thekaveh-nnx`, 0.2.3 and 0.4.1.
-const FIELDS: &[((&str, &str), &[&str])] = &[(
-    ("nnx.nn.params.nn_checkpoint", "NNCheckpoint"),
-    &[
-        "net_params",
-        "net_state",
-        "model_params",
-        "idp",
-        "transforms",
-        "training_state_id",
-        "training_state_present",
-    ],
-)];
+use crate::reader::nn_checkpoint;
 
 /// Attributes of mappings that are no values of theirs: `state_dict()` keeps the versions of its
 /// modules so.
@@ -191,13 +177,12 @@ fn attributes<'a>(graph: &'a Graph, object: &Object, state: NodeId, children: &m
     }
 }
 
+/// The values of the fields of an object whose class pickles them as a list. The names of the fields
+/// are known of `NNCheckpoint`, the only such class of NNx that may hold tensors.
 fn fields<'a>(graph: &'a Graph, object: &Object, values: &[NodeId]) -> Vec<Child<'a>> {
     let mut children = indexed(values);
-    let known = FIELDS
-        .iter()
-        .find(|(of, _)| class(graph, object) == Some(*of));
-    if let Some((_, names)) = known {
-        for (child, name) in children.iter_mut().zip(*names) {
+    if class(graph, object) == Some(nn_checkpoint::CLASS) {
+        for (child, name) in children.iter_mut().zip(nn_checkpoint::FIELDS) {
             child.key = (*name).into();
         }
     }
