@@ -87,10 +87,9 @@ pub fn convert_with(
         .limits(options.limits)
         .verify(options.verify)
         .allow_dangerous_globals(true);
-    let reader = CheckpointReader::open_with(&source, &open)?;
+    let (reader, opened) = CheckpointReader::open_located(source.as_ref(), &open)?;
     let in_source = |error: Error| error.in_path(source.as_ref());
     let in_target = |error: Error| error.in_path(target.as_ref());
-    let opened = CheckpointReader::file_of(source.as_ref())?;
     let target = Target::of(target.as_ref(), &opened, options).map_err(in_target)?;
     let plan = plan::plan(&reader, &target, options).map_err(in_source)?;
     if !options.allow_empty {

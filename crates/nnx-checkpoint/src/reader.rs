@@ -104,35 +104,30 @@ impl CheckpointReader {
     ///
     /// [`SafetyLevel::Dangerous`]: crate::SafetyLevel::Dangerous
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
-        let path = path.as_ref();
-        if path.is_dir() {
-            let weights = folder::weights(path).map_err(|error| error.in_path(path))?;
-            let mut reader = match &weights.files {
-                Files::One(file) => Self::open_file(file, options)?,
-                Files::Shards(paths) => {
-                    shards::unindexed(paths, options).map_err(|error| error.in_path(path))?
-                }
-            };
-            reader.notes.extend(weights.note);
-            return Ok(reader);
-        }
-        Self::open_file(path, options)
+        let (reader, _) = Self::open_located(path.as_ref(), options)?;
+        Ok(reader)
     }
 
-    /// The file that is opened for a path: of a folder, its weights, their index, or the first of
-    /// their shards.
+    /// [`open_with`](Self::open_with), and the file that was opened: of a folder, its weights, their
+    /// index, or the first of their shards.
     ///
     /// # Errors
-    /// When a folder has no weights.
-    pub(crate) fn file_of(path: &Path) -> Result<PathBuf> {
+    /// As for [`open_with`](Self::open_with).
+    pub(crate) fn open_located(path: &Path, options: &OpenOptions) -> Result<(Self, PathBuf)> {
         if !path.is_dir() {
-            return Ok(path.to_path_buf());
+            return Ok((Self::open_file(path, options)?, path.to_path_buf()));
         }
         let weights = folder::weights(path).map_err(|error| error.in_path(path))?;
-        Ok(match weights.files {
-            Files::One(file) => file,
-            Files::Shards(shards) => shards.into_iter().next().unwrap_or_default(),
-        })
+        let (mut reader, file) = match weights.files {
+            Files::One(file) => (Self::open_file(&file, options)?, file),
+            Files::Shards(paths) => {
+                let reader = shards::unindexed(&paths, options);
+                let first = paths.into_iter().next().unwrap_or_default();
+                (reader.map_err(|error| error.in_path(path))?, first)
+            }
+        };
+        reader.notes.extend(weights.note);
+        Ok((reader, file))
     }
 
     fn open_file(path: &Path, options: &OpenOptions) -> Result<Self> {
