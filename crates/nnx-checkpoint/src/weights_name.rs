@@ -70,6 +70,9 @@ const STEMS: &[Stems] = &[
     },
 ];
 
+/// What the name of an index ends with, but for that of a variant.
+const INDEX_END: &str = ".index.json";
+
 impl Stems {
     fn in_format(&self, format: TargetFormat) -> &'static str {
         match format {
@@ -152,6 +155,22 @@ impl WeightsName {
         })
     }
 
+    /// Whether a file of that name, or at that path, is the index of a sharded checkpoint: one of
+    /// any name, or that of a variant.
+    ///
+    /// ```
+    /// use nnx_checkpoint::WeightsName;
+    ///
+    /// assert!(WeightsName::is_index("my_model.safetensors.index.json"));
+    /// assert!(WeightsName::is_index("unet/model.safetensors.index.fp16.json"));
+    /// assert!(!WeightsName::is_index("config.json"));
+    /// ```
+    pub fn is_index(path: &str) -> bool {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        name.ends_with(INDEX_END)
+            || Self::parse(name).is_some_and(|name| name.part == WeightsPart::Index)
+    }
+
     /// What files of that name hold.
     pub fn format(&self) -> TargetFormat {
         self.format
@@ -227,7 +246,7 @@ impl fmt::Display for WeightsName {
 }
 
 /// The text before the number of a shard, and the number: `model-00001-of-00002`.
-fn split_shard(text: &str) -> Option<(&str, &str)> {
+pub(crate) fn split_shard(text: &str) -> Option<(&str, &str)> {
     const NUMBER: usize = "00001-of-00002".len();
     let at = text.len().checked_sub(NUMBER)?;
     let (before, number) = (text.get(..at)?, text.get(at..)?);

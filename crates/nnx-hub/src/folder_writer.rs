@@ -11,7 +11,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use indexmap::IndexMap;
-use nnx_checkpoint::{StateDict, StateValue, Tensor, safetensors, save_atomic};
+use nnx_checkpoint::{StateDict, StateValue, Tensor, WeightsName, safetensors, save_atomic};
 use nnx_params::{State, Value};
 use serde::Serialize;
 
@@ -224,12 +224,12 @@ impl FolderWriter {
         let (last, first): (Vec<_>, Vec<_>) = self
             .files
             .iter()
-            .partition(|name| name.ends_with(INDEX_END) || *name == CONFIG);
+            .partition(|name| WeightsName::is_index(name) || *name == CONFIG);
         if !first.is_empty() {
             for name in &last {
                 let (new, old) = (self.staged.path().join(name), self.target.join(name));
                 // The same index may name shards that are other ones.
-                if name.ends_with(INDEX_END) || !same(&new, &old) {
+                if WeightsName::is_index(name) || !same(&new, &old) {
                     remove(&old)?;
                 }
             }
@@ -285,9 +285,6 @@ impl FolderWriter {
         existing
     }
 }
-
-/// The end of the name of an index.
-const INDEX_END: &str = ".index.json";
 
 /// Whether two files can be read and have the same bytes.
 fn same(one: &Path, other: &Path) -> bool {

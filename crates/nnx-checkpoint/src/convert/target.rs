@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::options::ConvertOptions;
 use crate::error::{Error, ErrorKind, Result};
+use crate::weights_name::split_shard;
 use crate::{TargetFormat, WeightsName};
 
 /// What is written, and where.
@@ -83,16 +84,8 @@ impl Target {
             if name == self.name {
                 return true;
             }
-            let numbers = name
-                .strip_prefix(stem)
-                .and_then(|name| name.strip_suffix(extension))
-                .and_then(|name| name.strip_prefix('-'))
-                .and_then(|numbers| numbers.split_once("-of-"));
-            numbers.is_some_and(|(index, count)| {
-                [index, count]
-                    .iter()
-                    .all(|part| part.len() == 5 && part.bytes().all(|b| b.is_ascii_digit()))
-            })
+            let shard = name.strip_suffix(extension).and_then(split_shard);
+            shard.is_some_and(|(before, _)| before == stem)
         };
         let folder = if self.folder.as_os_str().is_empty() {
             Path::new(".")

@@ -222,8 +222,7 @@ fn target_name(source: &Path, format: TargetFormat) -> PathBuf {
 /// Whether a file has the name of an index.
 fn is_index(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    name.ends_with(INDEX)
-        || WeightsName::parse(&name).is_some_and(|name| *name.part() == WeightsPart::Index)
+    WeightsName::is_index(&name)
 }
 
 /// Whether a path lies in a folder, as far as they exist.

@@ -42,16 +42,13 @@ mod remote {
     use std::io::Write;
     use std::path::PathBuf;
 
-    use nnx::checkpoint::CheckpointReader;
+    use nnx::checkpoint::{CheckpointReader, WeightsName};
     use nnx::hub::{Error, ErrorKind, Hub, RemoteFile, RepoId, Settings, SnapshotOptions};
     use tempfile::NamedTempFile;
 
     use super::SCHEME;
     use crate::failure::Failure;
     use crate::hub::transfer;
-
-    /// What the name of a sharded checkpoint's index ends with.
-    const INDEX: &str = ".index.json";
 
     /// The parts of a path on the Hub.
     #[derive(Debug, PartialEq)]
@@ -68,7 +65,7 @@ mod remote {
         let hub = transfer::hub()?;
         let found = match &path.file {
             // What an index names lies beside it.
-            Some(file) if file.ends_with(INDEX) => hub
+            Some(file) if WeightsName::is_index(file) => hub
                 .snapshot(&path.repo, &options)
                 .map(|folder| folder.join(file)),
             Some(file) => hub.download(&path.repo, file, &options),
