@@ -220,11 +220,9 @@ impl NNCheckpoint {
         if let Some(object) = reader.object() {
             return decode::checkpoint(object, limits);
         }
-        let mut tensors = Vec::new();
-        for entry in reader.tensors() {
-            tensors.push((entry.name(), reader.unread_tensor(entry.name())?));
-        }
-        metadata::checkpoint(reader.metadata(), tensors)
+        let tensors = reader.tensors().iter();
+        let tensors = tensors.map(|entry| Ok((entry.name(), entry.unread_tensor()?)));
+        metadata::checkpoint(reader.metadata(), tensors.collect::<Result<_>>()?)
     }
 
     /// The object graph of the pickle form.

@@ -58,7 +58,7 @@ impl Selection {
             }
             selection.tensors.push(SelectedTensor {
                 name,
-                tensor: reader.unread_tensor(entry.name())?,
+                tensor: entry.unread_tensor()?,
             });
         }
         for entry in reader.others() {

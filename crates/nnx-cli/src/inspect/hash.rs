@@ -46,7 +46,7 @@ fn with_bytes(opened: &Opened, line: &TensorLine) -> Result<Option<Tensor>, Fail
     let Some(entry) = opened.entry(&line.name) else {
         return Ok(None);
     };
-    match opened.reader().unread_tensor(entry.name()) {
+    match entry.unread_tensor() {
         Ok(tensor) => Ok(Some(tensor)),
         // A view into the middle of a storage whose bytes hold several elements each.
         Err(error)

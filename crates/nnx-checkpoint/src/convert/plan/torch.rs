@@ -56,7 +56,7 @@ pub(super) fn whole(
             continue;
         };
         dtypes.insert(entry.name(), dtype);
-        let tensor = reader.unread_tensor(entry.name())?;
+        let tensor = entry.unread_tensor()?;
         if !is_cast && !is_loose(&tensor) && !is_array {
             continue;
         }
