@@ -3,13 +3,10 @@
 mod report;
 mod text;
 
-use std::path::PathBuf;
+use nnx::checkpoint::scan;
 
-use nnx::checkpoint::scan::{self, Candidate, FileReport};
-
-use self::report::ReportLines;
+use self::report::{FileLine, ReportLines};
 use crate::arguments::Scan;
-use crate::failure::Failure;
 use crate::json;
 use crate::outcome::Outcome;
 use crate::parallel;
@@ -17,40 +14,26 @@ use crate::progress::{Progress, Unit};
 use crate::size;
 use crate::terminal::Page;
 
-/// A file to be scanned, or a path on the Hub that could not be fetched.
-enum Target {
-    Here(Candidate),
-    NotFetched(PathBuf, Failure),
-}
-
-/// What a target comes to.
-enum Scanned {
-    Here(FileReport),
-    NotFetched(PathBuf, Failure),
-}
-
 pub(crate) fn run(arguments: &Scan) -> Outcome {
-    let mut targets = Vec::new();
+    let mut files = Vec::new();
     let mut here = Vec::new();
     for path in &arguments.paths {
         match crate::hub::local(path) {
             Ok(path) => here.push(path.into_owned()),
-            Err(failure) => targets.push(Target::NotFetched(path.clone(), failure)),
+            Err(failure) => files.push(FileLine::not_fetched(path, failure)),
         }
     }
-    targets.extend(scan::candidates(&here).into_iter().map(Target::Here));
-    let progress = Progress::of(targets.len() as u64, Unit::Files, "scanning");
-    let scanned = parallel::map(&targets, |target| {
-        let scanned = match target {
-            Target::Here(candidate) => Scanned::Here(candidate.scan()),
-            Target::NotFetched(path, failure) => Scanned::NotFetched(path.clone(), failure.clone()),
-        };
+    let candidates = scan::candidates(&here);
+    let progress = Progress::of(candidates.len() as u64, Unit::Files, "scanning");
+    let scanned = parallel::map(&candidates, |candidate| {
+        let line = FileLine::new(&candidate.scan());
         progress.advance(1);
-        Ok::<_, std::convert::Infallible>(scanned)
+        Ok::<_, std::convert::Infallible>(line)
     });
     drop(progress);
-    let Ok(files) = scanned;
-    let report = ReportLines::new(&files);
+    let Ok(scanned) = scanned;
+    files.extend(scanned);
+    let report = ReportLines::new(files);
     let output = if arguments.json {
         json::object(&report)
     } else {

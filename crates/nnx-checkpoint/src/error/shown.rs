@@ -32,6 +32,18 @@ pub(crate) fn shown_bytes(bytes: &[u8]) -> String {
     }
 }
 
+/// The first names of a list, at most `most` of them, and how many more there are:
+/// `` `a`, `b` and 3 more ``.
+pub(crate) fn names_in_words(names: &[&str], most: usize) -> String {
+    let shown = names.iter().take(most);
+    let shown: Vec<String> = shown.map(|name| format!("`{name}`")).collect();
+    let more = match names.len().saturating_sub(most) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{}{more}", shown.join(", "))
+}
+
 /// At most `bytes` bytes of a text, and a sign where more would follow; control characters are
 /// escaped, so that a message stays one line.
 pub(super) fn shorten(text: &str, bytes: usize) -> String {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 pub(super) use self::distributed::part as part_of_distributed;
 use self::listing::Listing;
 use super::{index, shards};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, names_in_words};
 use crate::open::not_a_checkpoint;
 use crate::{Limits, Source, WeightsName, WeightsPart};
 
@@ -210,13 +210,7 @@ fn is_meant(name: &str) -> bool {
 }
 
 fn listed(names: &[&str]) -> String {
-    let shown = names.iter().take(SHOWN_NAMES);
-    let shown: Vec<String> = shown.map(|name| format!("`{name}`")).collect();
-    let more = match names.len().saturating_sub(SHOWN_NAMES) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    format!("{}{more}", shown.join(", "))
+    names_in_words(names, SHOWN_NAMES)
 }
 
 /// What to open for a file of weights that was found in a folder: the index beside it, if the file is

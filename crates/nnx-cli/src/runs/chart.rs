@@ -3,7 +3,7 @@
 use nnx::chart::{Axes, Cell, Chart, Line, Series, Table};
 use nnx::run::{EpochMetrics, NNRun};
 
-use super::metrics::{Metric, before_end, last, number, shown};
+use super::metrics::{Metric, before_end, last, lowest, number, shown, values};
 use crate::escape::escaped;
 
 /// Characters of a net's name that a chart shows.
@@ -131,8 +131,7 @@ fn in_words(metric: Metric) -> (&'static str, &'static str, bool) {
 /// The line of a metric: training is dashed, and validation is drawn over it, because runs are
 /// judged by it.
 fn line(run: &Drawn, index: usize, metric: Metric) -> Line {
-    let points = run.epochs.iter();
-    let points = points.filter_map(|epoch| Some((epoch.epoch, metric.of(epoch)?)));
+    let points = values(&run.epochs, |epoch| metric.of(epoch));
     let (_, name, is_training) = in_words(metric);
     let line = if is_training {
         Line::dashed(index, name, points)
@@ -194,18 +193,14 @@ fn table(runs: &[Drawn]) -> Table {
 /// The last value that there is, with its epoch where that is not the run's last one, and below it
 /// the lowest one with its epoch.
 fn cell(run: &Drawn, metric: Metric) -> Cell {
-    let values = run.epochs.iter();
-    let values = values.filter_map(|epoch| Some((epoch.epoch, metric.of(epoch)?)));
-    let values: Vec<(i64, f64)> = values.collect();
-    let finite = values.iter().filter(|(_, value)| value.is_finite());
-    let lowest = finite.min_by(|a, b| a.1.total_cmp(&b.1));
+    let values = values(&run.epochs, |epoch| metric.of(epoch));
     let (value, epoch) = last(&values);
     let mut cell = Cell::new(shown(value.0));
     if let Some(epoch) = before_end(epoch, &run.epochs) {
         cell = cell.aside(format!("at epoch {epoch}, then none"));
     }
-    if let Some((epoch, value)) = lowest {
-        cell = cell.below(format!("lowest {}, epoch {epoch}", number(*value)));
+    if let Some((epoch, value)) = lowest(&values) {
+        cell = cell.below(format!("lowest {}, epoch {epoch}", number(value)));
     }
     cell
 }

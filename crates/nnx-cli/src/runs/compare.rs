@@ -12,7 +12,7 @@ use nnx::run::{EpochMetrics, NNRun};
 use serde::Serialize;
 
 use self::monitors::{Chosen, Monitored};
-use super::metrics::{EpochPart, Metric, last};
+use super::metrics::{EpochPart, Metric, last, lowest, values};
 use super::{resolve_run, warnings};
 use crate::arguments::runs::Compare;
 use crate::escape::escaped;
@@ -149,15 +149,9 @@ fn differences(a: &NNRun, b: &NNRun) -> Result<Vec<Field>, Failure> {
 
 impl MetricPart {
     fn of(metric: Metric, runs: &[Vec<EpochMetrics>; 2]) -> Self {
-        let values = runs.each_ref().map(|epochs| {
-            let values = epochs.iter();
-            let values = values.filter_map(|epoch| Some((epoch.epoch, metric.of(epoch)?)));
-            values.collect::<Vec<(i64, f64)>>()
-        });
-        let lowest = |values: &[(i64, f64)]| {
-            let finite = values.iter().filter(|(_, value)| value.is_finite());
-            finite.copied().min_by(|a, b| a.1.total_cmp(&b.1))
-        };
+        let values = runs
+            .each_ref()
+            .map(|epochs| values(epochs, |epoch| metric.of(epoch)));
         let last = values.each_ref().map(|values| last(values));
         let lowest = values.each_ref().map(|values| lowest(values));
         Self {

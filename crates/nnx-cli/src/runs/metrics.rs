@@ -55,6 +55,22 @@ impl Metric {
     }
 }
 
+/// The values that there are of a metric, each with its epoch.
+pub(super) fn values(
+    epochs: &[EpochMetrics],
+    of: impl Fn(&EpochMetrics) -> Option<f64>,
+) -> Vec<(i64, f64)> {
+    let values = epochs.iter();
+    let values = values.filter_map(|epoch| Some((epoch.epoch, of(epoch)?)));
+    values.collect()
+}
+
+/// The lowest finite value, the first of equals, with its epoch.
+pub(super) fn lowest(values: &[(i64, f64)]) -> Option<(i64, f64)> {
+    let finite = values.iter().filter(|(_, value)| value.is_finite());
+    finite.copied().min_by(|a, b| a.1.total_cmp(&b.1))
+}
+
 /// The last value that there is of a metric, with its epoch.
 pub(super) fn last(values: &[(i64, f64)]) -> (JsonFloat, Option<i64>) {
     let last = values.last();

@@ -6,7 +6,6 @@ use nnx::checkpoint::SafetyLevel;
 use nnx::checkpoint::scan::{FileReport, Finding, ScanError, Verdict};
 use serde::{Serialize, Serializer};
 
-use super::Scanned;
 use crate::failure::Failure;
 use crate::outcome;
 use crate::path::PathText;
@@ -56,8 +55,7 @@ pub(super) struct Counts {
 }
 
 impl ReportLines {
-    pub(super) fn new(files: &[Scanned]) -> Self {
-        let files: Vec<FileLine> = files.iter().map(FileLine::new).collect();
+    pub(super) fn new(files: Vec<FileLine>) -> Self {
         let mut counts = Counts::default();
         for file in &files {
             match file.verdict {
@@ -91,20 +89,18 @@ impl ReportLines {
 }
 
 impl FileLine {
-    fn new(scanned: &Scanned) -> Self {
-        match scanned {
-            Scanned::Here(report) => Self::of_report(report),
-            Scanned::NotFetched(path, failure) => Self {
-                path: PathText::new(path),
-                verdict: Verdict::Unjudged,
-                pickles: 0,
-                findings: Vec::new(),
-                errors: vec![failure.clone()],
-            },
+    /// The line of a path on the Hub that could not be fetched.
+    pub(super) fn not_fetched(path: &Path, failure: Failure) -> Self {
+        Self {
+            path: PathText::new(path),
+            verdict: Verdict::Unjudged,
+            pickles: 0,
+            findings: Vec::new(),
+            errors: vec![failure],
         }
     }
 
-    fn of_report(report: &FileReport) -> Self {
+    pub(super) fn new(report: &FileReport) -> Self {
         Self {
             path: PathText::new(report.path().unwrap_or(Path::new(""))),
             verdict: report.verdict(),

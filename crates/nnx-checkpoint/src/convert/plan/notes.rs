@@ -1,5 +1,6 @@
 //! What a user should know of a conversion that went well.
 
+use crate::error::names_in_words;
 use crate::pickle::Graph;
 use crate::torch::TensorInfo;
 use crate::{CheckpointReader, TensorClass, TensorEntry};
@@ -86,14 +87,5 @@ fn told(names: &[&str], what: &str) -> Option<String> {
 }
 
 fn listed(names: &[&str]) -> Option<String> {
-    let shown: Vec<String> = names
-        .iter()
-        .take(SHOWN)
-        .map(|name| format!("`{name}`"))
-        .collect();
-    let more = match names.len().saturating_sub(shown.len()) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    (!names.is_empty()).then(|| format!("{}{more}", shown.join(", ")))
+    (!names.is_empty()).then(|| names_in_words(names, SHOWN))
 }

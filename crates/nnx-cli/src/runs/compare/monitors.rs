@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::cells::{at_epochs, last_values};
 use crate::failure::Failure;
 use crate::json::JsonFloat;
-use crate::runs::metrics::{last, number};
+use crate::runs::metrics::{last, lowest, number, values};
 use crate::runs::monitor::{BestPart, best_text};
 use crate::table::Table;
 
@@ -90,18 +90,13 @@ pub(super) fn of(runs: [&NNRun; 2], epochs: &[Vec<EpochMetrics>; 2]) -> Vec<Moni
 
 impl Monitored {
     fn new(metric: &str, mode: Option<MonitorMode>, runs: [&[EpochMetrics]; 2]) -> Self {
-        let values = runs.map(|epochs| {
-            let values = epochs.iter();
-            let values = values.filter_map(|epoch| Some((epoch.epoch, epoch.monitor?)));
-            values.collect::<Vec<(i64, f64)>>()
-        });
-        let best = values.each_ref().map(|values| {
-            let finite = values.iter().filter(|(_, value)| value.is_finite());
-            // The first of equals, as a monitor takes it.
-            let finite = finite.copied();
-            match mode? {
-                MonitorMode::Min => finite.min_by(|a, b| a.1.total_cmp(&b.1)),
-                MonitorMode::Max => finite.rev().max_by(|a, b| a.1.total_cmp(&b.1)),
+        let values = runs.map(|epochs| values(epochs, |epoch| epoch.monitor));
+        // The first of equals, as a monitor takes it.
+        let best = values.each_ref().map(|values| match mode? {
+            MonitorMode::Min => lowest(values),
+            MonitorMode::Max => {
+                let finite = values.iter().filter(|(_, value)| value.is_finite());
+                finite.copied().rev().max_by(|a, b| a.1.total_cmp(&b.1))
             }
         });
         let last = values.each_ref().map(|values| last(values));
