@@ -5,7 +5,7 @@
 
 use crate::Dtype;
 use crate::error::{Error, Result};
-use crate::pickle::{Call, Graph, Node, NodeId};
+use crate::pickle::{Graph, Node, NodeId};
 
 /// Dimensions that an array of NumPy can have. Many arrays can share one shape in a file, and each
 /// gets a copy of it.
@@ -40,7 +40,7 @@ pub(crate) fn native(kind: &str) -> Option<Dtype> {
 /// Kind and size of a dtype, such as `f4`, and its byte order: `<`, `>`, or `|` where it has none.
 /// `None` for another object, and for a dtype whose state says nothing of an order.
 pub(crate) fn dtype(graph: &Graph, id: NodeId) -> Option<(&str, &str)> {
-    let (("numpy", "dtype"), &[kind, ..]) = call(graph, id)? else {
+    let (("numpy", "dtype"), &[kind, ..]) = graph.reduce(id)? else {
         return None;
     };
     // (version, byte order, subarray, names, fields, …)
@@ -52,7 +52,7 @@ pub(crate) fn dtype(graph: &Graph, id: NodeId) -> Option<(&str, &str)> {
 /// Dtype and bytes of a scalar: `scalar(dtype, bytes)` of NumPy's module `multiarray`.
 #[cfg(feature = "nnx")]
 pub(crate) fn scalar(graph: &Graph, id: NodeId) -> Option<(NodeId, NodeId)> {
-    match call(graph, id)? {
+    match graph.reduce(id)? {
         (("numpy._core.multiarray" | "numpy.core.multiarray", "scalar"), &[dtype, bytes])
             if is_untouched(graph, id) && graph.object(id)?.state.is_none() =>
         {
@@ -203,7 +203,7 @@ struct Parts {
 impl Parts {
     /// What the call of a node says; `None` for another call.
     fn of_node(graph: &Graph, id: NodeId) -> Option<Self> {
-        let ((module, name), args) = call(graph, id)?;
+        let ((module, name), args) = graph.reduce(id)?;
         if !is_untouched(graph, id) {
             return None;
         }
@@ -300,14 +300,6 @@ fn strides(shape: &[usize], by_columns: bool) -> Option<Vec<usize>> {
         pairs.rev().try_for_each(&mut set)
     };
     outcome.map(|()| strides)
-}
-
-/// Function and arguments of a call.
-pub(crate) fn call(graph: &Graph, id: NodeId) -> Option<((&str, &str), &[NodeId])> {
-    match graph.object(id)?.call {
-        Call::Reduce { callable, args } => Some((graph.global(callable)?, graph.sequence(args)?)),
-        _ => None,
-    }
 }
 
 /// Whether nothing but a first state was given to what the call made.

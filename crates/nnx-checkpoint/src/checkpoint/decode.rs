@@ -16,7 +16,7 @@ use super::slots::{Slots, Surplus};
 use super::{NNCheckpoint, allowed};
 use crate::Limits;
 use crate::error::{Error, ErrorKind, Result};
-use crate::pickle::{Call, Graph, NodeId};
+use crate::pickle::{Graph, NodeId};
 use crate::reader::nn_checkpoint::{CLASS, FIELDS, NET_STATE};
 use crate::torch::{PickledObject, TorchObject};
 
@@ -216,11 +216,8 @@ impl<'a> Decoder<'a> {
 
     /// The arguments of the call that makes an instance of a class, if the object is such a call.
     fn arguments(&self, id: NodeId, table: &ClassTable) -> Option<&'a [NodeId]> {
-        let Call::Reduce { callable, args } = self.graph.object(id)?.call else {
-            return None;
-        };
-        let is_of_class = self.graph.global(callable) == Some((table.module, table.global()));
-        self.graph.sequence(args).filter(|_| is_of_class)
+        let (class, args) = self.graph.reduce(id)?;
+        (class == (table.module, table.global())).then_some(args)
     }
 
     fn name(&self, key: NodeId) -> Result<&'a str> {

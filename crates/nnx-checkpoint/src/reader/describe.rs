@@ -1,7 +1,6 @@
 //! Values that are no tensors, in words.
 
 use crate::error::{one_line, shown, shown_path};
-use crate::numpy;
 use crate::pickle::{Call, Graph, NodeId};
 use crate::torch::TorchObject;
 
@@ -53,7 +52,7 @@ fn torch_value(graph: &Graph, id: NodeId) -> Option<String> {
     if let Some(("torch", name)) = graph.global(id) {
         return Some(format!("`torch.{}`", shown(name)));
     }
-    let (callable, args) = numpy::call(graph, id)?;
+    let (callable, args) = graph.reduce(id)?;
     match (callable, args) {
         (("torch", "Size"), &[members]) => {
             Some(format!("`torch.Size({:?})`", sizes(graph, members)?))
@@ -72,7 +71,7 @@ fn torch_value(graph: &Graph, id: NodeId) -> Option<String> {
 
 /// An array, a scalar or a dtype of NumPy's.
 fn numpy_value(graph: &Graph, id: NodeId) -> Option<String> {
-    let ((module, name), args) = numpy::call(graph, id)?;
+    let ((module, name), args) = graph.reduce(id)?;
     match (module, name) {
         ("numpy", "dtype") => Some(format!("the NumPy dtype `{}`", dtype(graph, id)?)),
         ("numpy.core.multiarray" | "numpy._core.multiarray", "scalar") => {
@@ -109,7 +108,7 @@ fn dtype_name(dtype: Option<String>) -> String {
 
 /// NumPy's text for a dtype, with its byte order in front where it has one: `<f4`.
 fn dtype(graph: &Graph, id: NodeId) -> Option<String> {
-    match numpy::call(graph, id)? {
+    match graph.reduce(id)? {
         (("numpy", "dtype"), &[text, ..]) => {
             let state = graph.object(id)?.state;
             let order = state

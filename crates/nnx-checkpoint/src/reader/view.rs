@@ -130,23 +130,17 @@ fn unless_plain<'a>(graph: &'a Graph, items: &[NodeId]) -> Vec<Child<'a>> {
 /// What a wrapper of TorchScript's stands for: a list of a known element type, or a value whose
 /// type is written beside it.
 pub(super) fn unwrapped(graph: &Graph, id: NodeId) -> NodeId {
-    let inner = || {
-        let Call::Reduce { callable, args } = graph.object(id)?.call else {
-            return None;
-        };
-        match (graph.global(callable)?, graph.sequence(args)?) {
+    match graph.reduce(id) {
+        Some((
             (
-                (
-                    "torch.jit._pickle",
-                    "build_boollist" | "build_doublelist" | "build_intlist" | "build_tensorlist",
-                ),
-                &[list],
-            ) => Some(list),
-            (("torch.jit._pickle", "restore_type_tag"), &[value, _]) => Some(value),
-            _ => None,
-        }
-    };
-    inner().unwrap_or(id)
+                "torch.jit._pickle",
+                "build_boollist" | "build_doublelist" | "build_intlist" | "build_tensorlist",
+            ),
+            &[list],
+        )) => list,
+        Some((("torch.jit._pickle", "restore_type_tag"), &[value, _])) => value,
+        _ => id,
+    }
 }
 
 fn indexed<'a>(items: &[NodeId]) -> Vec<Child<'a>> {

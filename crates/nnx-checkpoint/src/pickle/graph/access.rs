@@ -51,22 +51,17 @@ impl Graph {
             Node::Bytes(bytes) | Node::ByteArray(bytes) | Node::ByteString(bytes) => {
                 Some(Cow::Borrowed(bytes))
             }
-            Node::Object(object) => {
-                let Call::Reduce { callable, args } = object.call else {
-                    return None;
-                };
-                match (self.global(callable)?, self.sequence(args)?) {
-                    (("_codecs", "encode"), &[text, codec])
-                        if matches!(self.text(codec)?, "latin1" | "latin-1") =>
-                    {
-                        let latin1 = self.text(text)?.chars().map(u8::try_from);
-                        latin1.collect::<Result<Vec<u8>, _>>().ok().map(Cow::Owned)
-                    }
-                    // `bytes()` is how protocol 2 spells no bytes at all.
-                    (("builtins" | "__builtin__", "bytes"), []) => Some(Cow::default()),
-                    _ => None,
+            Node::Object(_) => match self.reduce(id)? {
+                (("_codecs", "encode"), &[text, codec])
+                    if matches!(self.text(codec)?, "latin1" | "latin-1") =>
+                {
+                    let latin1 = self.text(text)?.chars().map(u8::try_from);
+                    latin1.collect::<Result<Vec<u8>, _>>().ok().map(Cow::Owned)
                 }
-            }
+                // `bytes()` is how protocol 2 spells no bytes at all.
+                (("builtins" | "__builtin__", "bytes"), []) => Some(Cow::default()),
+                _ => None,
+            },
             _ => None,
         }
     }
@@ -112,6 +107,14 @@ impl Graph {
     pub fn object(&self, id: NodeId) -> Option<&Object> {
         match self.node(id) {
             Node::Object(object) => Some(object),
+            _ => None,
+        }
+    }
+
+    /// The function and its arguments, if the object is what a call of `REDUCE` would make of them.
+    pub(crate) fn reduce(&self, id: NodeId) -> Option<((&str, &str), &[NodeId])> {
+        match self.object(id)?.call {
+            Call::Reduce { callable, args } => Some((self.global(callable)?, self.sequence(args)?)),
             _ => None,
         }
     }

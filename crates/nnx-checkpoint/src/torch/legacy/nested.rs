@@ -12,7 +12,7 @@ use bytes::Bytes;
 
 use crate::error::{Error, Result};
 use crate::globals::{GlobalRef, LOADS_BYTES};
-use crate::pickle::{Call, Graph, Node, NodeId, NodeMap, Text};
+use crate::pickle::{Graph, Node, NodeId, NodeMap, Text};
 use crate::source::ByteRange;
 use crate::torch::legacy;
 use crate::torch::opening::Opening;
@@ -73,10 +73,7 @@ type Held = (Node, String, i64, ByteRange);
 
 /// The one argument, if the node is such a call.
 fn argument(graph: &Graph, id: NodeId) -> Option<NodeId> {
-    let Call::Reduce { callable, args } = graph.object(id)?.call else {
-        return None;
-    };
-    match (graph.global(callable)?, graph.sequence(args)?) {
+    match graph.reduce(id)? {
         (LOADS_BYTES, &[argument]) => Some(argument),
         _ => None,
     }

@@ -3,7 +3,7 @@
 use super::args::{boolean, count, counts};
 use super::{Layout, SparseKind, TensorInfo, plain};
 use crate::error::{Error, Result, shown};
-use crate::pickle::{Call, NodeId};
+use crate::pickle::NodeId;
 use crate::torch::TorchObject;
 
 impl TorchObject {
@@ -146,15 +146,8 @@ impl TorchObject {
     /// `torch.serialization._get_layout('torch.sparse_coo')`.
     fn sparse_kind(&self, layout: NodeId) -> Result<SparseKind> {
         let graph = self.graph();
-        let name = match graph.object(layout).map(|object| &object.call) {
-            Some(&Call::Reduce { callable, args }) => {
-                match (graph.global(callable), graph.sequence(args)) {
-                    (Some(("torch.serialization", "_get_layout")), Some(&[name])) => {
-                        graph.text(name)
-                    }
-                    _ => None,
-                }
-            }
+        let name = match graph.reduce(layout) {
+            Some((("torch.serialization", "_get_layout"), &[name])) => graph.text(name),
             _ => None,
         };
         name.and_then(|name| SparseKind::from_name(name.strip_prefix("torch.")?))
