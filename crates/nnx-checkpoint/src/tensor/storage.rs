@@ -243,9 +243,18 @@ impl Storage {
         match &self.0.source {
             StorageSource::Memory(bytes) => Some(bytes),
             // What was read from a map is the map's.
-            StorageSource::Range(range) if range.is_mapped() => None,
-            StorageSource::Record(record) if record.is_mapped() => None,
+            _ if self.is_mapped() => None,
             _ => self.0.bytes.get(),
+        }
+    }
+
+    /// Whether the bytes are in memory as they are, or mapped into it: having them reads nothing.
+    pub(crate) fn is_mapped(&self) -> bool {
+        match &self.0.source {
+            StorageSource::Memory(_) => true,
+            StorageSource::Range(range) => range.is_mapped(),
+            StorageSource::Record(record) => record.is_mapped(),
+            StorageSource::Chunks(_) | StorageSource::Computed(_) => false,
         }
     }
 
@@ -268,7 +277,7 @@ impl Storage {
         let StorageSource::Record(record) = &self.0.source else {
             return false;
         };
-        record.checksum().is_some() && self.0.verified.get().is_none()
+        record.has_checksum() && self.0.verified.get().is_none()
     }
 
     /// Compares the checksum of the bytes as somebody read them with the one that their file states.

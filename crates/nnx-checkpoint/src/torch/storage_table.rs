@@ -371,7 +371,8 @@ impl StorageTable {
             EntryBytes::Range(range) => RecordContent::Range(range.clone()),
             EntryBytes::Record(record) => {
                 let archive = self.archive.as_ref().ok_or_else(missing)?;
-                RecordContent::Entry(archive.clone(), *record)
+                let entry = archive.entries().get(*record).ok_or_else(missing)?;
+                RecordContent::Entry(archive.clone(), entry.clone())
             }
         };
         let location = self.locations.get(entry.location).ok_or_else(missing)?;

@@ -65,7 +65,7 @@ impl<'a> Stream<'a> {
     }
 
     /// The bytes of the next pickle, and some that follow it. Nothing says how long it is: where
-    /// bytes are not in memory anyway, twice as many are read until it ends within them, so that a
+    /// bytes are not in memory anyway, as many again are read until it ends within them, so that a
     /// small pickle in front of large storages is not read with them.
     ///
     /// # Errors
@@ -76,11 +76,18 @@ impl<'a> Stream<'a> {
         }
         // One byte more than the limit tells that it is passed.
         let all = self.rest().min(limit.saturating_add(1));
-        let mut most = FIRST_BYTES;
+        let (mut most, mut bytes) = (FIRST_BYTES, Vec::new());
         loop {
-            let bytes = self.bytes.read_up_to(self.position, most.min(all))?;
+            let read = bytes.len() as u64;
+            let next = self.position.saturating_add(read);
+            let more = most.min(all).saturating_sub(read);
+            let more = self.bytes.read_up_to(next, more)?;
+            bytes
+                .try_reserve_exact(more.len())
+                .map_err(|_| Error::unsupported(format!("no memory for {all} bytes")))?;
+            bytes.extend_from_slice(&more);
             if most >= all || pickle::ends_within(&bytes) {
-                return Ok(bytes);
+                return Ok(bytes.into());
             }
             most = most.saturating_mul(2);
         }

@@ -82,8 +82,7 @@ pub(crate) fn archive_root(path: &Path) -> String {
 /// Writes the bytes of a storage, and gives their CRC-32. What has to be computed or inflated is not
 /// kept.
 fn write_storage(w: &mut &mut dyn Write, storage: &Storage) -> Result<u32> {
-    let verbatim = storage.verbatim()?.filter(|range| range.is_mapped());
-    if verbatim.is_none() || storage.byte_len() < LARGE_BYTES {
+    if !storage.is_mapped() || storage.byte_len() < LARGE_BYTES {
         let mut hasher = crc32fast::Hasher::new();
         storage.chunks(&mut |chunk| {
             hasher.update(chunk);

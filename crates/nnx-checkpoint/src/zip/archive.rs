@@ -189,27 +189,11 @@ fn decode(entry: &ZipEntry, raw: Bytes) -> Result<Bytes> {
 /// # Errors
 /// As for [`ZipArchive::data`].
 pub(crate) fn decoded(entry: &ZipEntry, raw: Bytes, is_verified: bool) -> Result<Bytes> {
-    let outcome = decode(entry, raw).and_then(|data| {
-        if is_verified {
-            verify(entry, &data)?;
-        }
-        Ok(data)
-    });
-    outcome.map_err(|error| error.in_entry(&entry.name))
-}
-
-fn verify(entry: &ZipEntry, data: &[u8]) -> Result<()> {
-    if entry.crc == 0 {
-        return Ok(());
+    let data = decode(entry, raw).map_err(|error| error.in_entry(&entry.name))?;
+    if is_verified && entry.checksum().is_some() {
+        entry.compare(crc32fast::hash(&data))?;
     }
-    let found = crc32fast::hash(data);
-    if found == entry.crc {
-        return Ok(());
-    }
-    Err(Error::malformed(format!(
-        "expected a content with the checksum {:#010x}, found {found:#010x}",
-        entry.crc
-    )))
+    Ok(data)
 }
 
 impl fmt::Debug for ZipArchive {

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::error::{Error, Result};
+
 /// One entry of an archive.
 ///
 /// Its name is a name and nothing else: it may be absolute, climb with `..` or hold any character,
@@ -40,6 +42,25 @@ impl ZipEntry {
     /// The CRC-32 of the content; 0 when the writer did not compute it.
     pub fn crc32(&self) -> u32 {
         self.crc
+    }
+
+    /// The CRC-32 to compare the content with; none when the writer did not compute it.
+    pub(crate) fn checksum(&self) -> Option<u32> {
+        Some(self.crc).filter(|&crc| crc != 0)
+    }
+
+    /// Compares the CRC-32 of the content as somebody read it with the one stated, if one is.
+    ///
+    /// # Errors
+    /// When they differ.
+    pub(crate) fn compare(&self, found: u32) -> Result<()> {
+        match self.checksum() {
+            Some(stated) if stated != found => Err(Error::malformed(format!(
+                "expected a content with the checksum {stated:#010x}, found {found:#010x}"
+            ))
+            .in_entry(&self.name)),
+            _ => Ok(()),
+        }
     }
 
     /// Whether the content stands in the file as it is, so that reading it copies nothing.

@@ -20,8 +20,8 @@ pub(crate) struct Record {
 /// Where a file has the bytes of a record.
 #[derive(Clone, Debug)]
 pub(crate) enum RecordContent {
-    /// They are the content of an entry of the archive, of that number.
-    Entry(ZipArchive, usize),
+    /// They are the content of that entry of the archive.
+    Entry(ZipArchive, ZipEntry),
     /// They are a range.
     Range(ByteRange),
 }
@@ -45,13 +45,6 @@ impl ByteOrder {
 }
 
 impl Record {
-    fn entry(&self) -> Option<(&ZipArchive, &ZipEntry)> {
-        match &self.content {
-            RecordContent::Entry(archive, index) => Some((archive, archive.entries().get(*index)?)),
-            RecordContent::Range(_) => None,
-        }
-    }
-
     /// The bytes, little-endian; compared with their checksum if there is one and `verify` is set.
     ///
     /// # Errors
@@ -59,16 +52,15 @@ impl Record {
     /// in little-endian order.
     pub(super) fn bytes(&self, verify: bool) -> Result<Bytes> {
         let verify = verify && self.verify;
-        let bytes = match (&self.content, self.entry()) {
-            (RecordContent::Range(range), _) if self.is_verbatim() => range.bytes()?,
-            (RecordContent::Range(range), _) => range.copied()?,
+        let bytes = match &self.content {
+            RecordContent::Range(range) if self.is_verbatim() => range.bytes()?,
+            RecordContent::Range(range) => range.copied()?,
             // What becomes other bytes needs no map of these.
-            (_, Some((archive, entry))) if archive.is_in_file() && !self.is_verbatim() => {
+            RecordContent::Entry(archive, entry) if archive.is_in_file() && !self.is_verbatim() => {
                 decoded(entry, archive.range(entry)?.copied()?, verify)?
             }
-            (_, Some((archive, entry))) if verify => archive.data(entry)?,
-            (_, Some((archive, entry))) => archive.data_unverified(entry)?,
-            (_, None) => return Err(Error::malformed("the archive has no such record")),
+            RecordContent::Entry(archive, entry) if verify => archive.data(entry)?,
+            RecordContent::Entry(archive, entry) => archive.data_unverified(entry)?,
         };
         self.little_endian(bytes)
     }
@@ -79,45 +71,45 @@ impl Record {
     /// # Errors
     /// When the archive contradicts itself.
     pub(super) fn verbatim(&self) -> Result<Option<ByteRange>> {
-        match (&self.content, self.entry()) {
+        match &self.content {
             _ if !self.is_verbatim() => Ok(None),
-            (RecordContent::Range(range), _) => Ok(Some(range.clone())),
-            (_, Some((archive, entry))) => archive.range(entry).map(Some),
-            _ => Ok(None),
+            RecordContent::Range(range) => Ok(Some(range.clone())),
+            RecordContent::Entry(archive, entry) => archive.range(entry).map(Some),
         }
     }
 
     fn is_verbatim(&self) -> bool {
-        self.order.is_little() && self.entry().is_none_or(|(_, entry)| entry.is_stored())
+        let is_stored = match &self.content {
+            RecordContent::Range(_) => true,
+            RecordContent::Entry(_, entry) => entry.is_stored(),
+        };
+        self.order.is_little() && is_stored
     }
 
     /// Whether the bytes are those of a map.
     pub(super) fn is_mapped(&self) -> bool {
-        match (&self.content, self.entry()) {
-            _ if !self.is_verbatim() => false,
-            (RecordContent::Range(range), _) => range.is_mapped(),
-            (_, Some((archive, _))) => archive.is_mapped(),
-            (_, None) => false,
+        let is_mapped = match &self.content {
+            RecordContent::Range(range) => range.is_mapped(),
+            RecordContent::Entry(archive, _) => archive.is_mapped(),
+        };
+        is_mapped && self.is_verbatim()
+    }
+
+    /// Whether the file states a checksum that is to be compared.
+    pub(super) fn has_checksum(&self) -> bool {
+        match &self.content {
+            RecordContent::Range(_) => false,
+            RecordContent::Entry(_, entry) => self.verify && entry.checksum().is_some(),
         }
     }
 
-    /// The CRC-32 that the file states and that is to be compared; PyTorch writes 0 where it
-    /// computed none.
-    pub(super) fn checksum(&self) -> Option<u32> {
-        let (_, entry) = self.entry()?;
-        Some(entry.crc32()).filter(|&crc| self.verify && crc != 0)
-    }
-
-    /// Compares a checksum of the bytes with the one that the file states.
+    /// Compares a checksum of the bytes with the one that the file states, if that is to be done.
     ///
     /// # Errors
     /// When they differ.
     pub(super) fn compare(&self, found: u32) -> Result<()> {
-        match (self.checksum(), self.entry()) {
-            (Some(stated), Some((_, entry))) if stated != found => Err(Error::malformed(format!(
-                "expected a content with the checksum {stated:#010x}, found {found:#010x}"
-            ))
-            .in_entry(entry.name())),
+        match &self.content {
+            RecordContent::Entry(_, entry) if self.verify => entry.compare(found),
             _ => Ok(()),
         }
     }
