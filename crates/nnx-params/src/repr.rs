@@ -36,40 +36,48 @@ fn write_value(out: &mut String, value: &Value) {
         Value::Str(text) => write_text(out, text),
         Value::List(items) => {
             out.push('[');
-            write_items(out, items);
+            write_items(out, items, write_value);
             out.push(']');
         }
         Value::Tuple(items) => {
             out.push('(');
-            write_items(out, items);
+            write_items(out, items, write_value);
             if items.len() == 1 {
                 out.push(',');
             }
             out.push(')');
         }
-        Value::Map(state) => write_state(out, state),
+        Value::Map(state) => write_dict(out, state, write_text, write_value),
     }
 }
 
-fn write_items(out: &mut String, items: &[Value]) {
-    for (index, item) in items.iter().enumerate() {
+/// Writes the items of a sequence, separated as `repr` and `json.dumps` do it.
+pub(crate) fn write_items<T>(
+    out: &mut String,
+    items: impl IntoIterator<Item = T>,
+    mut write: impl FnMut(&mut String, T),
+) {
+    for (index, item) in items.into_iter().enumerate() {
         if index > 0 {
             out.push_str(", ");
         }
-        write_value(out, item);
+        write(out, item);
     }
 }
 
-fn write_state(out: &mut String, state: &State) {
+/// Writes a mapping in braces, as `repr` and `json.dumps` do it.
+pub(crate) fn write_dict(
+    out: &mut String,
+    state: &State,
+    write_key: fn(&mut String, &str),
+    write_value: fn(&mut String, &Value),
+) {
     out.push('{');
-    for (index, (key, value)) in state.iter().enumerate() {
-        if index > 0 {
-            out.push_str(", ");
-        }
-        write_text(out, key);
+    write_items(out, state.iter(), |out, (key, value)| {
+        write_key(out, key);
         out.push_str(": ");
         write_value(out, value);
-    }
+    });
     out.push('}');
 }
 

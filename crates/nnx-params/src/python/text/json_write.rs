@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::repr::float::float_repr;
+use crate::repr::{write_dict, write_items};
 use crate::value::Value;
 
 /// Formats a value as Python's `json.dumps` does by default.
@@ -44,26 +45,10 @@ fn write_value(out: &mut String, value: &Value) {
         Value::Str(text) => write_text(out, text),
         Value::List(items) | Value::Tuple(items) => {
             out.push('[');
-            for (index, item) in items.iter().enumerate() {
-                if index > 0 {
-                    out.push_str(", ");
-                }
-                write_value(out, item);
-            }
+            write_items(out, items, write_value);
             out.push(']');
         }
-        Value::Map(state) => {
-            out.push('{');
-            for (index, (key, value)) in state.iter().enumerate() {
-                if index > 0 {
-                    out.push_str(", ");
-                }
-                write_text(out, key);
-                out.push_str(": ");
-                write_value(out, value);
-            }
-            out.push('}');
-        }
+        Value::Map(state) => write_dict(out, state, write_text, write_value),
     }
 }
 
