@@ -142,7 +142,9 @@ macro_rules! class_struct {
                 ); )*
                 $( $amend_state(self, &mut state); )?
                 $( state.sort_by_order(&[$( $state_order ),*]); )?
-                $crate::class::Head::write(&self.$head, full).followed_by(&state)
+                let mut whole = $crate::class::Head::write(&self.$head, full);
+                whole.extend(state);
+                whole
             }
 
             fn pickled_values(&self) -> Vec<(&'static str, $crate::class::PickledValue)> {
