@@ -232,6 +232,13 @@ impl State {
         self.0.shift_remove(key)
     }
 
+    /// Takes an entry out that is null or otherwise empty, which is how a state may have a default.
+    pub(crate) fn remove_empty(&mut self, key: &str) {
+        if !self.get(key).is_some_and(Value::truth) {
+            self.remove(key);
+        }
+    }
+
     /// Whether there is an entry of this key.
     pub fn contains_key(&self, key: &str) -> bool {
         self.0.contains_key(key)

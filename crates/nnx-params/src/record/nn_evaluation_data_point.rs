@@ -27,7 +27,8 @@ python_class! {
         NNEvaluationDataPoint { unknown: State } in "nnx.nn.params.nn_evaluation_data_point";
         errors: "the fields of a task's record do not fit each other";
         read state: |known: &mut State| -> Result<()> {
-            remove_empty(known);
+            known.remove_empty("extra");
+            known.remove_empty("metrics");
             Ok(())
         };
     }
@@ -114,15 +115,6 @@ fn named_numbers(
             Ok((name.to_owned(), number))
         })
         .collect()
-}
-
-/// What is empty in a state is the default.
-fn remove_empty(known: &mut State) {
-    for field in ["extra", "metrics"] {
-        if !known.get(field).is_some_and(Value::truth) {
-            known.remove(field);
-        }
-    }
 }
 
 fn kind(arguments: &Arguments<'_>, field: &str) -> Result<Option<String>> {

@@ -6,7 +6,7 @@ use std::fmt;
 use crate::class::{Arguments, count, defaulted, mapping, optional, slug, state_methods};
 use crate::error::{Error, Result};
 use crate::registry::config::freeze;
-use crate::registry::registered::{registered_class, remove_empty_config};
+use crate::registry::registered::registered_class;
 use crate::repr::repr;
 use crate::value::{State, Value};
 
@@ -31,7 +31,7 @@ registered_class! {
         required: &["id"];
         check: MetricSpec::check;
         read state: |known: &mut State| -> Result<()> {
-            remove_empty_config(known);
+            known.remove_empty("config");
             Ok(())
         };
     }

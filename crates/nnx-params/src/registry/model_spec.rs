@@ -5,7 +5,7 @@ use std::fmt;
 use crate::class::{PickleForm, count, defaulted, state_methods};
 use crate::error::Result;
 use crate::registry::config::freeze;
-use crate::registry::registered::{registered_class, remove_empty_config};
+use crate::registry::registered::registered_class;
 use crate::value::State;
 
 registered_class! {
@@ -30,7 +30,7 @@ registered_class! {
         further keys: "kind";
         read state: |known: &mut State| -> Result<()> {
             known.remove("kind");
-            remove_empty_config(known);
+            known.remove_empty("config");
             Ok(())
         };
         amend state: |_: &ModelSpec, state: &mut State| state.insert("kind", ModelSpec::KIND);

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::class::{count, defaulted, required, state_methods};
 use crate::error::Result;
 use crate::registry::config::freeze;
-use crate::registry::registered::{registered_class, remove_empty_config};
+use crate::registry::registered::registered_class;
 use crate::value::State;
 
 registered_class! {
@@ -23,7 +23,7 @@ registered_class! {
         OptimizerFactorySpec { unknown: State } in "nnx.optimizers";
         required: &["id", "version"];
         read state: |known: &mut State| -> Result<()> {
-            remove_empty_config(known);
+            known.remove_empty("config");
             Ok(())
         };
     }

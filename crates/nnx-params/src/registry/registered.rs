@@ -1,7 +1,5 @@
 //! What all references to registered code have: a name, a version and options.
 
-use crate::value::{State, Value};
-
 /// Declares a [`python_class!`](crate::class::python_class) of references to registered code. Its
 /// own fields follow `id`, `version` and `config`.
 macro_rules! registered_class {
@@ -28,10 +26,3 @@ macro_rules! registered_class {
 }
 
 pub(crate) use registered_class;
-
-/// Removes options that a state has as null or otherwise empty; they are the default.
-pub(super) fn remove_empty_config(known: &mut State) {
-    if !known.get("config").is_some_and(Value::truth) {
-        known.remove("config");
-    }
-}

@@ -42,7 +42,7 @@ python_class! {
             "step_size", "T_max", "max_lr", "total_steps", "warmup_steps";
         required: &["min_lr", "factor", "patience", "cooldown", "threshold"];
         read state: |known: &mut State| -> Result<()> {
-            remove_empty_kind(known);
+            known.remove_empty("kind");
             Ok(())
         };
     }
@@ -111,13 +111,6 @@ fn kind(arguments: &Arguments<'_>, field: &str) -> Result<Option<Schedulers>> {
         return Err(arguments.invalid("clock", domain));
     }
     Ok(kind)
-}
-
-/// An empty kind in a state is none.
-fn remove_empty_kind(known: &mut State) {
-    if !known.get("kind").is_some_and(Value::truth) {
-        known.remove("kind");
-    }
 }
 
 impl NNSchedulerParams {

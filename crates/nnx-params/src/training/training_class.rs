@@ -161,9 +161,7 @@ pub(super) fn read_state(known: &mut State) -> Result<()> {
     if let Some(checkpoint) = known.remove("parent_checkpoint") {
         known.insert("resume_from_checkpoint", checkpoint);
     }
-    if !known.get("metrics").is_some_and(Value::truth) {
-        known.remove("metrics");
-    }
+    known.remove_empty("metrics");
     Ok(())
 }
 
