@@ -31,17 +31,24 @@ pub(crate) trait Declared: PythonClass {
     fn head_mut(&mut self) -> &mut Self::Head;
 }
 
-/// The first part of an object: the parameters that its class extends, or the unknown keys alone.
+/// The first part of an object: the parameters that its class extends, or the unknown keys alone,
+/// which bring no field.
 pub(crate) trait Head: Sized {
     /// The fields that the part brings.
-    const FIELDS: &'static [&'static str];
-
-    fn read(arguments: &Arguments<'_>) -> Result<Self>;
-    fn write(&self, full: bool) -> State;
-    fn pickled_values(&self) -> Vec<(&'static str, PickledValue)>;
-    fn is_state_key(key: &str) -> bool;
+    const FIELDS: &'static [&'static str] = &[];
     /// Whether unknown keys are kept.
     const KEEPS: bool = true;
+
+    fn read(arguments: &Arguments<'_>) -> Result<Self>;
+    fn write(&self, _full: bool) -> State {
+        State::new()
+    }
+    fn pickled_values(&self) -> Vec<(&'static str, PickledValue)> {
+        Vec::new()
+    }
+    fn is_state_key(_key: &str) -> bool {
+        false
+    }
     /// Keeps the entries of a state whose keys this version does not know.
     fn keep(&mut self, unknown: State);
     /// Adds the entries that were kept to a state.
@@ -56,22 +63,8 @@ pub(crate) trait KeepsUnknown {
 
 /// The keys of a state that this version does not know.
 impl Head for State {
-    const FIELDS: &'static [&'static str] = &[];
-
     fn read(_: &Arguments<'_>) -> Result<Self> {
         Ok(State::new())
-    }
-
-    fn write(&self, _: bool) -> State {
-        State::new()
-    }
-
-    fn pickled_values(&self) -> Vec<(&'static str, PickledValue)> {
-        Vec::new()
-    }
-
-    fn is_state_key(_: &str) -> bool {
-        false
     }
 
     fn keep(&mut self, unknown: State) {
@@ -94,23 +87,10 @@ impl KeepsUnknown for State {
 pub(crate) struct Closed;
 
 impl Head for Closed {
-    const FIELDS: &'static [&'static str] = &[];
     const KEEPS: bool = false;
 
     fn read(_: &Arguments<'_>) -> Result<Self> {
         Ok(Self)
-    }
-
-    fn write(&self, _: bool) -> State {
-        State::new()
-    }
-
-    fn pickled_values(&self) -> Vec<(&'static str, PickledValue)> {
-        Vec::new()
-    }
-
-    fn is_state_key(_: &str) -> bool {
-        false
     }
 
     fn keep(&mut self, _: State) {}
