@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::class::{Arguments, by, defaulted, mapping, state_methods, text_enum};
+use crate::class::{Arguments, by, defaulted, mapping, object, state_methods, text_enum};
 use crate::enums::Optims;
 use crate::error::Result;
 use crate::repr::repr;
@@ -87,7 +87,7 @@ fn optim(arguments: &Arguments<'_>, field: &str) -> Result<OptimParams> {
 
 fn scheduler(arguments: &Arguments<'_>, field: &str) -> Result<NNSchedulerParams> {
     match arguments.given(field) {
-        Some(value) => NNSchedulerParams::from_state(mapping(arguments.class, field, value)?),
+        Some(value) => object(arguments.class, field, value),
         None => NNSchedulerParams::builder().build(),
     }
 }

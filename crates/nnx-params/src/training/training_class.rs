@@ -1,6 +1,6 @@
 //! What the parameters of both ways of training have.
 
-use crate::class::{Arguments, FieldType, mapping, text_enum};
+use crate::class::{Arguments, FieldType, object, text_enum};
 use crate::error::{Error, Result};
 use crate::record::MonitorSpec;
 use crate::registry::{MetricSpec, RECORD_METRICS, check_unique, metrics_of};
@@ -143,17 +143,15 @@ pub(super) fn metrics(class: &'static str, _: &str, value: &Value) -> Result<Vec
 }
 
 pub(super) fn monitor(arguments: &Arguments<'_>, field: &str) -> Result<Option<MonitorSpec>> {
-    let monitor = arguments.optional(field, |class, field, value| {
-        MonitorSpec::from_state(mapping(class, field, value)?)
-    })?;
+    let Some(monitor) = arguments.optional(field, object::<MonitorSpec>)? else {
+        return Ok(None);
+    };
     let metrics = match arguments.given("metrics") {
         None => Vec::new(),
         Some(value) => metrics_of(arguments.class, value)?,
     };
-    if let Some(monitor) = &monitor {
-        check_declared(arguments.class, monitor, &metrics)?;
-    }
-    Ok(monitor)
+    check_declared(arguments.class, &monitor, &metrics)?;
+    Ok(Some(monitor))
 }
 
 /// Turns the keys of a state into the arguments that they stand for.
