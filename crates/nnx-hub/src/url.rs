@@ -7,15 +7,19 @@ fn split(url: &str) -> Option<(&str, &str)> {
     })
 }
 
-/// Scheme and host with its port, in lower case; none for what is no `http` or `https` URL, or has a
-/// name and a password in it.
-pub(crate) fn origin(url: &str) -> Option<String> {
+/// The scheme, and the host with its port; none for what is no `http` or `https` URL, or has a name
+/// and a password in it.
+fn server(url: &str) -> Option<(&str, &str)> {
     let (scheme, rest) = split(url)?;
     let host = &rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())];
     let is_host = |c: char| c.is_ascii_alphanumeric() || "-._:[]".contains(c);
-    if host.is_empty() || !host.chars().all(is_host) {
-        return None;
-    }
+    (!host.is_empty() && host.chars().all(is_host)).then_some((scheme, host))
+}
+
+/// Scheme and host with its port, in lower case; none for what is no `http` or `https` URL, or has a
+/// name and a password in it.
+pub(crate) fn origin(url: &str) -> Option<String> {
+    let (scheme, host) = server(url)?;
     let scheme = scheme.to_ascii_lowercase();
     let default = if scheme == "https" { ":443" } else { ":80" };
     let host = host.to_ascii_lowercase();
@@ -33,9 +37,7 @@ pub(crate) struct Authority<'a> {
 
 /// The server of a URL; `None` where [`origin`] is.
 pub(crate) fn authority(url: &str) -> Option<Authority<'_>> {
-    origin(url)?;
-    let (scheme, rest) = split(url)?;
-    let text = &rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())];
+    let (scheme, text) = server(url)?;
     let is_secure = scheme.eq_ignore_ascii_case("https");
     let default = if is_secure { 443 } else { 80 };
     // The colons of an address of IPv6 are within its brackets.

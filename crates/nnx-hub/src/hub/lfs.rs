@@ -1,7 +1,6 @@
 //! Large files, by Git LFS: asked for as a batch, sent to where the Hub says, then named in the
 //! commit.
 
-use std::cell::RefCell;
 use std::fs::File;
 use std::sync::Mutex;
 
@@ -181,10 +180,8 @@ impl Hub {
             hasher: Some(hasher),
         });
         put.headers = headers;
-        let etag = RefCell::new(None);
         let sent = self.client.send(&put, |response| {
-            *etag.borrow_mut() = response.header("etag").map(str::to_owned);
-            Ok(())
+            Ok(response.header("etag").map(str::to_owned))
         });
         sent.map_err(|error| {
             if is_changed(file, &error) {
@@ -192,8 +189,7 @@ impl Hub {
             } else {
                 error
             }
-        })?;
-        Ok(etag.into_inner())
+        })
     }
 
     /// Where an action of a batch is done.

@@ -57,14 +57,9 @@ impl NNConvParamsBuilder {
     base_setters!();
 }
 
-fn check_activation(base: &NNParams, _: &Arguments<'_>) -> Result<()> {
+fn check_activation(base: &NNParams, arguments: &Arguments<'_>) -> Result<()> {
     if base.activation().is_none() {
-        return Err(Error::invalid(
-            NNConvParams::CLASS,
-            "activation",
-            "set for the convolution blocks",
-            &Value::None,
-        ));
+        return Err(arguments.invalid("activation", "set for the convolution blocks"));
     }
     Ok(())
 }

@@ -226,13 +226,7 @@ impl NNParams {
 /// Checks that a net of attention has heads.
 pub(crate) fn check_heads(base: &NNParams, arguments: &Arguments<'_>) -> Result<()> {
     if base.n_heads.is_none() {
-        let domain = "an integer > 0";
-        return Err(Error::invalid(
-            arguments.class,
-            "n_heads",
-            domain,
-            &Value::None,
-        ));
+        return Err(arguments.invalid("n_heads", "an integer > 0"));
     }
     Ok(())
 }
@@ -269,36 +263,18 @@ pub(crate) fn read_texts(class: &'static str, known: &mut State) -> Result<()> {
 /// What Python can iterate counts as a list: a text is its characters and a mapping its keys,
 /// neither of which is a count.
 pub(crate) fn counts(class: &'static str, field: &str, value: &Value) -> Result<Vec<usize>> {
+    const DOMAIN: &str = "a list of integers > 0";
     let items = match value {
         Value::List(items) | Value::Tuple(items) => items.as_slice(),
         Value::Str(text) if text.is_empty() => &[],
         Value::Map(state) if state.is_empty() => &[],
-        Value::Str(_) | Value::Map(_) => {
-            return Err(Error::invalid(
-                class,
-                field,
-                "a list of integers > 0",
-                value,
-            ));
-        }
-        _ => {
-            return Err(Error::wrong_type(
-                class,
-                field,
-                "a list of integers > 0",
-                value,
-            ));
-        }
+        Value::Str(_) | Value::Map(_) => return Err(Error::invalid(class, field, DOMAIN, value)),
+        _ => return Err(Error::wrong_type(class, field, DOMAIN, value)),
     };
     let mut counts = Vec::with_capacity(items.len());
     for (index, item) in items.iter().enumerate() {
         if item.as_int().is_some_and(|int| int <= 0) {
-            return Err(Error::invalid(
-                class,
-                field,
-                "a list of integers > 0",
-                value,
-            ));
+            return Err(Error::invalid(class, field, DOMAIN, value));
         }
         counts.push(count_from(class, &format!("{field}[{index}]"), item, 1)?);
     }
