@@ -17,6 +17,7 @@ mod pointer;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use tempfile::NamedTempFile;
 
@@ -32,6 +33,9 @@ pub(crate) struct RepoCache {
     /// Whether symbolic links are made where the file system takes them.
     symlinks: bool,
 }
+
+/// Size and time of two files, as far as they are there.
+pub(crate) type Stamps = [Option<(u64, SystemTime)>; 2];
 
 impl RepoCache {
     pub(crate) fn new(cache: &Path, repo: &RepoId, symlinks: bool) -> Self {
@@ -121,11 +125,7 @@ impl RepoCache {
         verify: bool,
     ) -> Result<bool> {
         let path = self.snapshot(commit).join(name);
-        let target = fs::read_link(&path).ok();
-        let linked = target
-            .as_deref()
-            .and_then(|target| Digest::from_hex(target.file_name()?.to_str()?));
-        match (linked, known) {
+        match (linked(&path), known) {
             (Some(linked), Some((digest, bytes))) => {
                 Ok(linked == *digest && self.has(digest, Some(bytes), verify)?)
             }
@@ -135,6 +135,34 @@ impl RepoCache {
             }
             (None, None) => Ok(path.is_file()),
         }
+    }
+
+    /// Whether a snapshot has the file itself, as where there are no links, and not a name of the
+    /// cache's file.
+    ///
+    /// # Errors
+    /// When the operating system refuses to read it.
+    pub(crate) fn has_copy(
+        &self,
+        commit: &str,
+        name: &str,
+        (digest, bytes): (&Digest, u64),
+        verify: bool,
+    ) -> Result<bool> {
+        let path = self.snapshot(commit).join(name);
+        if linked(&path).is_some() || pointer::is_same(&path, &self.blob(digest)) {
+            return Ok(false);
+        }
+        Ok(is_sound(&path, digest, Some(bytes), verify)? == Some(true))
+    }
+
+    /// Tells whether the cache's file and the snapshot's were written: equal as long as neither was.
+    pub(crate) fn stamps(&self, commit: &str, name: &str, digest: &Digest) -> Stamps {
+        let paths = [self.blob(digest), self.snapshot(commit).join(name)];
+        paths.map(|path| {
+            let about = path.metadata().ok()?;
+            Some((about.len(), about.modified().ok()?))
+        })
     }
 
     /// The names of the files in a snapshot, those of links that lead nowhere among them.
@@ -161,6 +189,12 @@ impl RepoCache {
         names.sort();
         Ok(names)
     }
+}
+
+/// The hash of the cache's file that a file of a snapshot is a link to, if it is one.
+fn linked(path: &Path) -> Option<Digest> {
+    let target = fs::read_link(path).ok()?;
+    Digest::from_hex(target.file_name()?.to_str()?)
 }
 
 /// Whether something else is where a file should be, or nothing may be written there.

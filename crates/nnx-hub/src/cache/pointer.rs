@@ -80,7 +80,7 @@ fn symlink(_: &str, _: &Path) -> io::Result<()> {
 
 /// Whether two names are of one file.
 #[cfg(unix)]
-fn is_same(one: &Path, other: &Path) -> bool {
+pub(super) fn is_same(one: &Path, other: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
 
     let number = |path: &Path| fs::metadata(path).ok().map(|it| (it.dev(), it.ino()));
@@ -88,6 +88,6 @@ fn is_same(one: &Path, other: &Path) -> bool {
 }
 
 #[cfg(not(unix))]
-fn is_same(_: &Path, _: &Path) -> bool {
+pub(super) fn is_same(_: &Path, _: &Path) -> bool {
     false
 }

@@ -139,19 +139,20 @@ impl Hub {
         }
         let mut missing = Vec::new();
         for entry in entries {
+            let stamps = cache.stamps(commit, &entry.path, &entry.digest);
             if force || !self.is_placed(commit, entry, cache)? {
-                missing.push(entry);
+                missing.push((entry, stamps));
             }
         }
         if !missing.is_empty() {
             self.client.tell(&Event::Planned {
                 direction: Direction::Down,
                 files: missing.len(),
-                bytes: missing.iter().map(|entry| entry.size).sum(),
+                bytes: missing.iter().map(|(entry, _)| entry.size).sum(),
             });
         }
         let mut is_told = false;
-        for entry in missing {
+        for (entry, stamps) in missing {
             let lock = cache.lock(&entry.digest)?;
             if lock.is_none() && !is_told {
                 is_told = true;
@@ -159,8 +160,10 @@ impl Hub {
                     "the cache cannot be locked here; another process may download the same files",
                 );
             }
-            // Another process may have brought it in the meantime.
-            if force || !self.is_placed(commit, entry, cache)? {
+            // Another process may have brought it in the meantime. What nobody wrote since it was
+            // found to be absent or damaged need not be read again.
+            let is_as_before = cache.stamps(commit, &entry.path, &entry.digest) == stamps;
+            if force || is_as_before || !self.is_placed(commit, entry, cache)? {
                 // Without the lock another process may be writing what looks left behind.
                 let leftover = if lock.is_some() && !force {
                     cache.leftover(&entry.digest, entry.size)
@@ -189,7 +192,7 @@ impl Hub {
             return Ok(true);
         }
         // Where there are no links, the snapshot has the file itself.
-        cache.holds(commit, path, Some((digest, *size)), self.verify_cached)
+        cache.has_copy(commit, path, (digest, *size), self.verify_cached)
     }
 
     /// Records in the cache which commit a revision is, for a later call without the network.
