@@ -39,11 +39,16 @@ impl Package {
         self.manifest_path.parent().unwrap_or(Path::new(""))
     }
 
-    /// The features that build on every machine, as `package/feature`.
-    pub(crate) fn portable_features(&self) -> impl Iterator<Item = String> + '_ {
-        let portable = |name: &&String| !HARDWARE_FEATURES.contains(&name.as_str());
-        let names = self.features.keys().filter(portable);
-        names.map(|feature| format!("{}/{feature}", self.name))
+    /// The names of the features that build on every machine.
+    pub(crate) fn feature_names(&self) -> impl Iterator<Item = &str> {
+        let names = self.features.keys().map(String::as_str);
+        names.filter(|name| !HARDWARE_FEATURES.contains(name))
+    }
+
+    /// [`feature_names`](Self::feature_names), as `package/feature`.
+    pub(crate) fn portable_features(&self) -> impl Iterator<Item = String> {
+        self.feature_names()
+            .map(|feature| format!("{}/{feature}", self.name))
     }
 }
 
@@ -66,17 +71,24 @@ pub(crate) fn cargo() -> Command {
     command
 }
 
+/// What `cargo metadata` says.
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<Package>,
+    target_directory: PathBuf,
+}
+
+fn metadata() -> Result<Metadata> {
+    let text = output(cargo().args(["metadata", "--no-deps", "--format-version=1"]))?;
+    Ok(serde_json::from_str(&text)?)
+}
+
 /// Every member, in the order of their names.
 ///
 /// # Errors
 /// When cargo cannot be run or does not understand a manifest.
 pub(crate) fn packages() -> Result<Vec<Package>> {
-    #[derive(Deserialize)]
-    struct Metadata {
-        packages: Vec<Package>,
-    }
-    let text = output(cargo().args(["metadata", "--no-deps", "--format-version=1"]))?;
-    let mut packages = serde_json::from_str::<Metadata>(&text)?.packages;
+    let mut packages = metadata()?.packages;
     packages.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(packages)
 }
@@ -86,12 +98,7 @@ pub(crate) fn packages() -> Result<Vec<Package>> {
 /// # Errors
 /// As for [`packages`].
 pub(crate) fn target_dir() -> Result<PathBuf> {
-    #[derive(Deserialize)]
-    struct Metadata {
-        target_directory: PathBuf,
-    }
-    let text = output(cargo().args(["metadata", "--no-deps", "--format-version=1"]))?;
-    Ok(serde_json::from_str::<Metadata>(&text)?.target_directory)
+    Ok(metadata()?.target_directory)
 }
 
 /// Runs a command to its end and gives what it printed.

@@ -7,14 +7,7 @@ use crate::workspace::{Package, cargo, line_of};
 /// Checks that a package builds with no other feature than each one in turn; `default` is what the
 /// other steps build.
 pub(super) fn check(package: &Package) -> Result<()> {
-    let prefix = format!("{}/", package.name);
-    for feature in package.portable_features() {
-        let Some(name) = feature
-            .strip_prefix(&prefix)
-            .filter(|name| *name != "default")
-        else {
-            continue;
-        };
+    for name in package.feature_names().filter(|name| *name != "default") {
         let mut check = cargo();
         check.args(["check", "--quiet", "--package", &package.name]);
         check.args(["--no-default-features", "--features", name]);
