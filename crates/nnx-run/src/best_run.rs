@@ -12,7 +12,6 @@ use crate::layout::{RunFolder, runs_folder};
 use crate::pointer::{lock_pointer, read_pointer, write_pointer};
 use crate::records::committed_epoch;
 use crate::run::NNRun;
-use crate::run::load::ReadMode;
 use crate::store::CheckpointStore;
 
 impl NNRun {
@@ -119,7 +118,7 @@ fn committed_best(id: &str, root: &Path) -> Option<NNCheckpoint> {
         return None;
     }
     let committed = committed_epoch(&folder, root).ok()?;
-    NNRun::read(&folder, ReadMode::Check, committed).ok()?;
+    NNRun::check(&folder).ok()?;
     let store = CheckpointStore::new(id, root).ok()?;
     let best = store.load(&Checkpoints::Best.into()).ok()??;
     // A run with a monitor is ranked by a metric that the other runs do not have.

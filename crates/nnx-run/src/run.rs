@@ -3,7 +3,7 @@
 pub(crate) mod builder;
 mod journal;
 mod journal_cache;
-pub(crate) mod load;
+mod load;
 mod verify;
 
 use std::fmt;

@@ -12,7 +12,7 @@ use crate::error::{Error, Result, shown};
 use crate::layout::{BEST, RunFolder, read_text};
 use crate::limits::MAX_YAML_BYTES;
 use crate::metadata;
-use crate::records::{committed_epoch, csv_records};
+use crate::records::{committed_epoch, csv_records, is_committed};
 use crate::store::CheckpointStore;
 use crate::tag::CheckpointTag;
 use crate::yaml::from_yaml;
@@ -235,6 +235,7 @@ fn first_epoch(segment: &Segment) -> Result<Option<f64>> {
         return Ok(JournalReader::open(&folder.history())?.first_epoch(committed));
     }
     let records = csv_records(folder).unwrap_or_default();
-    let first = records.first().map(|record| record.epoch_idx().as_f64());
-    Ok(first.filter(|first| committed.is_none_or(|committed| *first <= committed)))
+    let first = records.first();
+    let first = first.filter(|record| is_committed(record, committed));
+    Ok(first.map(|record| record.epoch_idx().as_f64()))
 }

@@ -76,7 +76,8 @@ impl NNRun {
         last.map_or(-1.0, |record| record.epoch_idx().as_f64())
     }
 
-    /// Takes the history from the journal of a folder: its last records, unless they are not wanted.
+    /// Takes the history from the journal of a folder: its last records, as many as the journal says,
+    /// and its epochs.
     pub(super) fn read_journal(
         &mut self,
         journal: &JournalReader,

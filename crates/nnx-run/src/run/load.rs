@@ -29,16 +29,6 @@ const KNOWN: [&str; 7] = [
     "transforms",
 ];
 
-/// What of a run is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ReadMode {
-    /// Everything.
-    Full,
-    /// The configuration. The records of a CSV file are parsed and discarded, because NNx does not
-    /// select a run as the best one if its records cannot be read.
-    Check,
-}
-
 impl NNRun {
     /// Reads a run. Its id is computed from its configuration; the id in `run.yaml` is ignored.
     ///
@@ -54,7 +44,15 @@ impl NNRun {
     ///   history in a journal whose files do not belong together.
     pub fn load(id: &str, root: impl AsRef<Path>) -> Result<Self> {
         let (folder, committed) = Self::find(id, root.as_ref())?;
-        Self::read(&folder, ReadMode::Full, committed)
+        let mut run = Self::read_configuration(&folder)?;
+        if folder.has_journal() {
+            let journal = JournalReader::open(&folder.history())?;
+            run.read_journal(&journal, &folder, committed)?;
+        } else {
+            run.take_records(csv_records(&folder)?, &folder, committed);
+        }
+        run.take_metadata(&folder);
+        Ok(run)
     }
 
     /// Every run in the order of their ids, each with the name of its folder, or the reason why it
@@ -125,23 +123,19 @@ impl NNRun {
         Ok((folder, committed))
     }
 
-    pub(crate) fn read(folder: &RunFolder, mode: ReadMode, committed: Option<f64>) -> Result<Self> {
-        let mut run = Self::read_configuration(folder)?;
+    /// Checks that a run can be read, the records of a CSV file included: NNx does not select a run
+    /// as the best one if its records cannot be read.
+    ///
+    /// # Errors
+    /// As for [`load`](Self::load); but of a journal only manifest and index are read.
+    pub(crate) fn check(folder: &RunFolder) -> Result<()> {
+        Self::read_configuration(folder)?;
         if folder.has_journal() {
-            let journal = JournalReader::open(&folder.history())?;
-            if mode == ReadMode::Full {
-                run.read_journal(&journal, folder, committed)?;
-            }
+            JournalReader::open(&folder.history())?;
         } else {
-            let records = csv_records(folder)?;
-            if mode == ReadMode::Full {
-                run.take_records(records, folder, committed);
-            }
+            csv_records(folder)?;
         }
-        if mode == ReadMode::Full {
-            run.take_metadata(folder);
-        }
-        Ok(run)
+        Ok(())
     }
 
     /// Reads `run.yaml`.
