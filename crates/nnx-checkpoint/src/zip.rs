@@ -23,15 +23,15 @@
 //! ```
 
 mod archive;
-mod central;
+mod central_directory;
 mod embedded;
-mod end;
 mod entry;
+mod eocd;
 mod fields;
-mod id;
 mod inflate;
-mod local;
+mod local_header;
 mod record;
+mod serialization_id;
 mod writer;
 
 pub use archive::ZipArchive;

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use super::entry::{DEFLATED, STORED, ZipEntry, method_name};
 use super::fields::{ENCRYPTED, MASKED, STRONGLY_ENCRYPTED};
 use super::inflate::inflate;
-use super::{central, end, local};
+use super::{central_directory, eocd, local_header};
 use crate::Limits;
 use crate::error::{Error, Result};
 use crate::name_index::NameIndex;
@@ -40,8 +40,8 @@ impl ZipArchive {
     /// [`Limits::max_inflated_bytes`].
     pub fn parse(source: impl Into<ByteRange>, limits: &Limits) -> Result<Self> {
         let source = source.into();
-        let directory = end::find(&source)?;
-        let entries = central::read(&source, directory, limits)?;
+        let directory = eocd::find(&source)?;
+        let entries = central_directory::read(&source, directory, limits)?;
         let mut names = NameIndex::with_capacity(entries.len());
         for (number, entry) in (0..).zip(&entries) {
             let is_name = |other| is_name(&entries, other, &entry.name);
@@ -109,10 +109,10 @@ impl ZipArchive {
     /// What the file has of an entry, compressed or not. Header and content are read in one piece,
     /// because each reading of a remote object takes its time.
     fn raw(&self, entry: &ZipEntry) -> Result<Bytes> {
-        let most = local::header_len(entry).saturating_add(entry.compressed);
+        let most = local_header::header_len(entry).saturating_add(entry.compressed);
         let read = || {
             let own = self.own(entry, most)?;
-            let start = local::content(&own, entry)?;
+            let start = local_header::content(&own, entry)?;
             let len = usize::try_from(entry.compressed).ok();
             let end = len.and_then(|len| start.checked_add(len));
             match end.filter(|&end| end <= own.len()) {
@@ -130,7 +130,8 @@ impl ZipArchive {
     /// stored and has two sizes.
     pub(crate) fn range(&self, entry: &ZipEntry) -> Result<ByteRange> {
         let find = || {
-            let start = local::content(&self.own(entry, local::header_len(entry))?, entry)?;
+            let start =
+                local_header::content(&self.own(entry, local_header::header_len(entry))?, entry)?;
             let start = entry.header.saturating_add(start as u64);
             let range = self.0.source.slice(start, entry.compressed);
             range.map_err(|_| foreign())

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::end::{COMMENT_BYTES, END_64_BYTES, END_BYTES, LOCATOR_BYTES};
+use super::eocd::{COMMENT_BYTES, END_64_BYTES, END_BYTES, LOCATOR_BYTES};
 use super::fields::{CENTRAL, END, END_64, LOCATOR_64};
 use crate::error::{Error, Result};
 

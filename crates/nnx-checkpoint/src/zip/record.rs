@@ -13,14 +13,14 @@ const PADDING: u16 = u16::from_le_bytes(*b"FB");
 
 /// What the headers say of a record beside its name.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Record {
+pub(super) struct RecordHeader {
     pub(super) crc: u32,
     pub(super) size: u64,
     /// Where its local header begins.
     pub(super) header: u64,
 }
 
-impl Record {
+impl RecordHeader {
     /// The header in front of a content. Sizes and checksum are left to the descriptor, except for a
     /// size that needs 64 bits.
     pub(super) fn local_header(self, name: &str) -> Result<Vec<u8>> {
@@ -216,12 +216,12 @@ mod tests {
     #[test]
     fn long_records_have_torchs_headers() {
         let size = 0x1_0000_0004;
-        let check = |record: Record, extra: &str| {
+        let check = |record: RecordHeader, extra: &str| {
             let header = record.local_header("archive/b").unwrap();
             let hex: String = header[39..].iter().map(|b| format!("{b:02x}")).collect();
             assert_eq!(hex, extra);
         };
-        let mut record = Record {
+        let mut record = RecordHeader {
             crc: 0xc622_f71d,
             size,
             header: 0,
@@ -248,7 +248,7 @@ mod tests {
     );
 
         // A short record behind them needs 64 bits for its place alone.
-        let record = Record {
+        let record = RecordHeader {
             crc: 0x8fe6_2899,
             size: 2,
             header: 0x2_0000_0140,

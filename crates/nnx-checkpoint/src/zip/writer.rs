@@ -5,8 +5,8 @@ use std::io::Write;
 
 use indexmap::IndexMap;
 
-use super::id::serialization_id;
-use super::record::{Record, end_records};
+use super::record::{RecordHeader, end_records};
+use super::serialization_id::serialization_id;
 use crate::error::{Error, Result};
 
 /// The record that every archive ends with.
@@ -22,7 +22,7 @@ pub struct ZipWriter<W: Write> {
     inner: W,
     position: u64,
     root: String,
-    records: IndexMap<String, Record>,
+    records: IndexMap<String, RecordHeader>,
 }
 
 impl<W: Write> ZipWriter<W> {
@@ -59,7 +59,7 @@ impl<W: Write> ZipWriter<W> {
         size: u64,
         write: impl FnOnce(&mut W) -> Result<u32>,
     ) -> Result<()> {
-        let mut record = Record {
+        let mut record = RecordHeader {
             crc: 0,
             size,
             header: self.position,

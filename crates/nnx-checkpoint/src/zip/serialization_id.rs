@@ -1,5 +1,5 @@
-//! The serialization id, with which PyTorch's writer ends an archive: forty digits that names and
-//! checksums of the records decide.
+//! The serialization id, with which PyTorch's writer ends an archive: forty digits, computed from the
+//! names and checksums of the records.
 
 /// The id of records in writing order, each given by its name without the root folder and its
 /// checksum, which is none for an empty record. None for more records than the table of bucket

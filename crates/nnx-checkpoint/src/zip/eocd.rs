@@ -1,4 +1,4 @@
-//! The records at the archive's end, which lead to the central directory.
+//! The records at the end of the central directory (APPNOTE 4.3.14 to 4.3.16), which say where it is.
 
 use bytes::Bytes;
 

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::end::Directory;
 use super::entry::{DEFLATED, ZipEntry};
+use super::eocd::Directory;
 use super::fields::{
     CENTRAL, CENTRAL_BYTES, Fields, LOCAL_BYTES, SATURATED, SATURATED_16, extra_64,
 };
