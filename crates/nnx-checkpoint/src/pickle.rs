@@ -6,10 +6,10 @@
 //! This module is for tools that look at the format itself: its types follow the format closely, and
 //! change between minor versions where the rest of the crate does not.
 
+pub(crate) mod big_int;
 mod graph;
 mod opcode;
 mod read;
-pub(crate) mod twos;
 mod write;
 
 #[cfg(test)]
@@ -19,6 +19,6 @@ pub(crate) use graph::NodeMap;
 pub use graph::{Call, Change, Graph, Node, NodeId, Object, Text};
 pub use opcode::{Opcode, opcodes};
 pub(crate) use read::ends_within;
-pub use read::{Part, read, read_or_part};
+pub use read::{PartialPickle, read, read_lossy};
 pub use write::write;
 pub(crate) use write::write_with_references;

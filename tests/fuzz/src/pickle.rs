@@ -1,7 +1,7 @@
 //! Pickles, read and written.
 
 use nnx_checkpoint::Result;
-use nnx_checkpoint::pickle::{Graph, Part, read, read_or_part, write};
+use nnx_checkpoint::pickle::{Graph, PartialPickle, read, read_lossy, write};
 
 use crate::limits::limits;
 use crate::same;
@@ -63,12 +63,12 @@ pub fn pickle(data: &[u8]) {
 
 /// What is followed behind an opcode that is refused stays within the bytes, and can be walked.
 fn refused(data: &[u8]) {
-    let Part {
+    let PartialPickle {
         graph,
         outcome,
         consumed,
         ..
-    } = read_or_part(data, &limits());
+    } = read_lossy(data, &limits());
     assert!(outcome.is_err(), "`read` refuses it");
     assert!(graph.len() <= 2 * data.len());
     if let Some(consumed) = consumed {

@@ -1,12 +1,12 @@
 //! Pickle bytes to an object graph.
 
-mod apply;
+mod build;
 mod extent;
 mod input;
 mod memo;
 mod number;
+mod recovery;
 mod stack;
-mod sweep;
 mod text;
 
 #[cfg(test)]
@@ -65,7 +65,7 @@ pub fn read(bytes: &[u8], limits: &Limits) -> Result<(Graph, usize)> {
 /// What there is of a pickle, be it sound or not.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Part {
+pub struct PartialPickle {
     /// The objects that it makes. If the [`outcome`](Self::outcome) is an error, the graph is of no
     /// use beyond [`nodes`](Graph::nodes), and may have no root.
     pub graph: Graph,
@@ -78,23 +78,23 @@ pub struct Part {
 /// [`read`], but behind an opcode that is refused the rest is followed all the same, as far as
 /// opcodes are told and find as many objects on the stack as they take: another reader of pickles
 /// may accept what this one refuses, and would call what is named there.
-pub fn read_or_part(bytes: &[u8], limits: &Limits) -> Part {
+pub fn read_lossy(bytes: &[u8], limits: &Limits) -> PartialPickle {
     let mut reader = Reader::new(bytes, limits);
     let outcome = reader.run();
     match outcome {
-        Ok(consumed) => Part {
+        Ok(consumed) => PartialPickle {
             graph: reader.graph,
             outcome,
             consumed: Some(consumed),
         },
         Err(error) => {
             let mut reader = Reader::new(bytes, limits);
-            reader.is_sweeping = true;
-            let swept = reader.run();
-            Part {
+            reader.is_recovering = true;
+            let recovered = reader.run();
+            PartialPickle {
                 graph: reader.graph,
                 outcome: Err(error),
-                consumed: swept.ok(),
+                consumed: recovered.ok(),
             }
         }
     }
@@ -113,7 +113,7 @@ struct Reader<'a> {
     /// The newest protocol that `PROTO` or an opcode spoke of: before 2 there is no `PROTO`.
     protocol: u8,
     /// Whether opcodes are followed rather than understood.
-    is_sweeping: bool,
+    is_recovering: bool,
 }
 
 impl<'a> Reader<'a> {
@@ -127,7 +127,7 @@ impl<'a> Reader<'a> {
             popped: None,
             names_copied: 0,
             protocol: 0,
-            is_sweeping: false,
+            is_recovering: false,
         }
     }
 
@@ -142,7 +142,7 @@ impl<'a> Reader<'a> {
             }
             self.protocol = self.protocol.max(opcode::protocol(opcode));
             let popped = self.popped.take();
-            let step = if self.is_sweeping && sweep::is_followed(opcode) {
+            let step = if self.is_recovering && recovery::is_followed(opcode) {
                 self.follow(opcode)
             } else {
                 self.step(opcode, popped)
@@ -236,18 +236,18 @@ impl<'a> Reader<'a> {
             | opcode::SETITEM
             | opcode::SETITEMS
             | opcode::ADDITEMS
-            | opcode::BUILD => self.apply(opcode),
+            | opcode::BUILD => self.mutate(opcode),
             opcode::POP | opcode::POP_MARK | opcode::DUP | opcode::PUT | opcode::GET => {
-                self.shuffle(opcode, popped)
+                self.stack_op(opcode, popped)
             }
             opcode::PROTO => self.proto(),
             opcode::FRAME => self.frame(),
-            _ => self.datum(opcode),
+            _ => self.push_literal(opcode),
         }
     }
 
     /// The opcodes that push plain data, but for the commonest.
-    fn datum(&mut self, opcode: u8) -> Result<()> {
+    fn push_literal(&mut self, opcode: u8) -> Result<()> {
         let node = match opcode {
             opcode::NONE => Node::None,
             opcode::NEWTRUE => Node::Bool(true),
@@ -355,7 +355,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The opcodes that only move objects between stack and memo, but for the commonest.
-    fn shuffle(&mut self, opcode: u8, popped: Option<NodeId>) -> Result<()> {
+    fn stack_op(&mut self, opcode: u8, popped: Option<NodeId>) -> Result<()> {
         match opcode {
             opcode::POP => {
                 if !self.stack.pop_empty_mark() {

@@ -10,7 +10,7 @@ use super::scanner::Scanner;
 use super::{mutations, storages};
 use crate::ErrorKind;
 use crate::globals::{self, SafetyLevel};
-use crate::pickle::{self, Graph, Node, Part};
+use crate::pickle::{self, Graph, Node, PartialPickle};
 
 /// Pickles that may stand behind one another; five begin a legacy file of PyTorch.
 const MAX_PICKLES: usize = 10_000;
@@ -43,12 +43,12 @@ impl Scanner {
             if rest.is_empty() {
                 return;
             }
-            let Part {
+            let PartialPickle {
                 graph,
                 outcome,
                 consumed,
                 ..
-            } = pickle::read_or_part(rest, &self.limits);
+            } = pickle::read_lossy(rest, &self.limits);
             match outcome {
                 Ok(_) => {
                     self.pickles = self.pickles.saturating_add(1);

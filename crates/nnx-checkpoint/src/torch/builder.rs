@@ -8,7 +8,7 @@ use indexmap::IndexMap;
 use super::object::{PickledObject, TorchObject};
 use super::storage_table::StorageTable;
 use crate::error::{Error, Result};
-use crate::pickle::{Call, Graph, Node, NodeId, Object, Text, twos};
+use crate::pickle::{Call, Graph, Node, NodeId, Object, Text, big_int};
 use crate::{Dtype, Storage, Tensor, TensorClass};
 
 /// The protocol that `torch.save` uses unless told otherwise.
@@ -84,7 +84,7 @@ impl TorchBuilder {
             Ok(value) => self.int(value),
             Err(_) => {
                 let bytes = value.to_le_bytes();
-                let kept = twos::shortest(&bytes);
+                let kept = big_int::shortest(&bytes);
                 self.graph.push(Node::BigInt(kept.into()))
             }
         }

@@ -1,4 +1,4 @@
-//! The opcodes that name, make and fill objects.
+//! The opcodes that name, make and change objects.
 
 use super::super::graph::{Call, Change, Node, NodeId};
 use super::super::opcode;
@@ -12,6 +12,7 @@ const NAMES_PER_BYTE: u64 = 64;
 const NAMES_FREE: u64 = 64 * 1024;
 
 impl Reader<'_> {
+    /// The opcodes that name or make an object.
     pub(super) fn call_or_global(&mut self, opcode: u8) -> Result<()> {
         match opcode {
             opcode::REDUCE => {
@@ -122,7 +123,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    pub(super) fn apply(&mut self, opcode: u8) -> Result<()> {
+    /// The opcodes that change an object that is there.
+    pub(super) fn mutate(&mut self, opcode: u8) -> Result<()> {
         match opcode {
             opcode::APPEND => {
                 let item = self.pop()?;

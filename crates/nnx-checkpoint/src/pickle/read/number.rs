@@ -1,7 +1,7 @@
 //! Numbers: the text forms of protocol 0 and the little-endian form of long integers.
 
+use super::super::big_int;
 use super::super::graph::Node;
-use super::super::twos;
 use crate::{Error, Result};
 
 /// Decimal digits of a long integer that CPython converts, so that the quadratic conversion stays
@@ -12,8 +12,12 @@ const CHUNK_DIGITS: usize = 9;
 
 /// An integer in two's complement, little-endian.
 pub(super) fn from_little_endian(bytes: &[u8]) -> Node {
-    let bytes = twos::shortest(bytes);
-    let fill = if twos::is_negative(bytes) { 0xff } else { 0x00 };
+    let bytes = big_int::shortest(bytes);
+    let fill = if big_int::is_negative(bytes) {
+        0xff
+    } else {
+        0x00
+    };
     let mut word = [fill; 8];
     match word.get_mut(..bytes.len()) {
         Some(low) => {
@@ -124,7 +128,7 @@ fn any_base(line: &[u8]) -> Result<Node> {
     // Room for the sign.
     bytes.push(0);
     if negative {
-        twos::negate(&mut bytes);
+        big_int::negate(&mut bytes);
     }
     Ok(from_little_endian(&bytes))
 }

@@ -9,7 +9,7 @@ const BATCH: usize = 1000;
 
 /// Whose members they are: the C pickler has a routine for each, and they differ.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum BatchKind {
     /// A list's.
     List,
     /// A dict's.
@@ -47,7 +47,7 @@ impl Members<'_> {
 
 /// How far the members are written.
 #[derive(Default)]
-pub(super) struct Progress {
+pub(super) struct BatchProgress {
     next: usize,
     /// The opcode that will close the open batch.
     closing: Option<u8>,
@@ -61,9 +61,9 @@ impl Writer<'_> {
     /// Writes what stands between the members and returns the next one, or none after the last.
     pub(super) fn next_member(
         &mut self,
-        kind: Kind,
+        kind: BatchKind,
         members: Members<'_>,
-        progress: &mut Progress,
+        progress: &mut BatchProgress,
     ) -> Option<NodeId> {
         if let Some(value) = progress.value.take() {
             return Some(value);
@@ -82,8 +82,8 @@ impl Writer<'_> {
                 let again = match kind {
                     // After a full batch these look for another before they know of any member,
                     // so a multiple of 1,000 ends in an empty batch.
-                    Kind::Dict | Kind::Set => progress.count == BATCH,
-                    Kind::List | Kind::Items | Kind::Pairs => member.is_some(),
+                    BatchKind::Dict | BatchKind::Set => progress.count == BATCH,
+                    BatchKind::List | BatchKind::Items | BatchKind::Pairs => member.is_some(),
                 };
                 if !again {
                     return None;
@@ -94,19 +94,19 @@ impl Writer<'_> {
             progress.count = 0;
             let left = members.len().saturating_sub(progress.next);
             let alone = match kind {
-                Kind::List | Kind::Dict => members.len() == 1,
-                Kind::Set => false,
-                Kind::Items | Kind::Pairs => left == 1,
+                BatchKind::List | BatchKind::Dict => members.len() == 1,
+                BatchKind::Set => false,
+                BatchKind::Items | BatchKind::Pairs => left == 1,
             };
             if !alone {
                 self.op(opcode::MARK);
             }
             progress.closing = Some(match (kind, alone) {
-                (Kind::List | Kind::Items, true) => opcode::APPEND,
-                (Kind::List | Kind::Items, false) => opcode::APPENDS,
-                (Kind::Dict | Kind::Pairs, true) => opcode::SETITEM,
-                (Kind::Dict | Kind::Pairs, false) => opcode::SETITEMS,
-                (Kind::Set, _) => opcode::ADDITEMS,
+                (BatchKind::List | BatchKind::Items, true) => opcode::APPEND,
+                (BatchKind::List | BatchKind::Items, false) => opcode::APPENDS,
+                (BatchKind::Dict | BatchKind::Pairs, true) => opcode::SETITEM,
+                (BatchKind::Dict | BatchKind::Pairs, false) => opcode::SETITEMS,
+                (BatchKind::Set, _) => opcode::ADDITEMS,
             });
         }
     }

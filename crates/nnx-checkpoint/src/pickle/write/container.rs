@@ -3,7 +3,7 @@
 use super::super::graph::{Call, Change, Node, NodeId};
 use super::super::opcode;
 use super::Writer;
-use super::batch::{Kind, Members, Progress};
+use super::batch::{BatchKind, BatchProgress, Members};
 use crate::{Error, Result};
 
 /// An object that is begun and not finished.
@@ -14,7 +14,7 @@ pub(super) struct Frame<'a> {
     stage: Stage,
     /// Parts of that stage that are written.
     next: usize,
-    progress: Progress,
+    progress: BatchProgress,
     /// What [`Writer::entered`] said of the object before.
     outer: u32,
 }
@@ -55,7 +55,7 @@ impl<'a> Writer<'a> {
             discarded: self.discarded_call(id),
             stage: Stage::Parts,
             next: 0,
-            progress: Progress::default(),
+            progress: BatchProgress::default(),
             outer,
         });
         Ok(())
@@ -87,13 +87,13 @@ impl<'a> Writer<'a> {
                 Ok(None)
             }
             Node::List(items) => {
-                Ok(self.next_member(Kind::List, Members::Single(items), &mut frame.progress))
+                Ok(self.next_member(BatchKind::List, Members::Single(items), &mut frame.progress))
             }
             Node::Dict(pairs) => {
-                Ok(self.next_member(Kind::Dict, Members::Paired(pairs), &mut frame.progress))
+                Ok(self.next_member(BatchKind::Dict, Members::Paired(pairs), &mut frame.progress))
             }
             Node::Set(items) => {
-                Ok(self.next_member(Kind::Set, Members::Single(items), &mut frame.progress))
+                Ok(self.next_member(BatchKind::Set, Members::Single(items), &mut frame.progress))
             }
             Node::Persistent(pid) => {
                 if frame.next == 0 {
@@ -166,15 +166,15 @@ impl<'a> Writer<'a> {
                 }
                 Stage::Items => {
                     let items = Members::Single(&object.items);
-                    match self.next_member(Kind::Items, items, &mut frame.progress) {
+                    match self.next_member(BatchKind::Items, items, &mut frame.progress) {
                         Some(item) => return Ok(Some(item)),
                         None => frame.stage = Stage::Pairs,
                     }
-                    frame.progress = Progress::default();
+                    frame.progress = BatchProgress::default();
                 }
                 Stage::Pairs => {
                     let pairs = Members::Paired(&object.pairs);
-                    match self.next_member(Kind::Pairs, pairs, &mut frame.progress) {
+                    match self.next_member(BatchKind::Pairs, pairs, &mut frame.progress) {
                         Some(part) => return Ok(Some(part)),
                         None => frame.stage = Stage::State,
                     }

@@ -1,7 +1,7 @@
 //! Objects without parts.
 
 use super::super::graph::{Node, NodeId};
-use super::super::{opcode, twos};
+use super::super::{big_int, opcode};
 use super::Writer;
 use crate::{Error, Result};
 
@@ -47,14 +47,14 @@ impl<'a> Writer<'a> {
             self.out.write(&small.to_le_bytes());
         } else if self.protocol >= 2 {
             let bytes = value.to_le_bytes();
-            self.long(twos::shortest(&bytes));
+            self.long(big_int::shortest(&bytes));
         } else {
             self.out.write(format!("L{value}L\n").as_bytes());
         }
     }
 
     fn big_int(&mut self, bytes: &[u8]) -> Result<()> {
-        let bytes = twos::shortest(bytes);
+        let bytes = big_int::shortest(bytes);
         if self.protocol >= 2 {
             self.long(bytes);
             return Ok(());
@@ -208,11 +208,11 @@ impl<'a> Writer<'a> {
 
 /// The decimal digits of an integer in two's complement, little-endian.
 fn decimal(bytes: &[u8]) -> String {
-    let negative = twos::is_negative(bytes);
+    let negative = big_int::is_negative(bytes);
     let mut magnitude = bytes.to_vec();
     if negative {
         // The bytes suffice: read without a sign, they hold the opposite of the lowest integer too.
-        twos::negate(&mut magnitude);
+        big_int::negate(&mut magnitude);
     }
     let mut digits = Vec::new();
     while !magnitude.is_empty() {

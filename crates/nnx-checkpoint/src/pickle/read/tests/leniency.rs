@@ -1,6 +1,6 @@
 //! What no pickler writes and unpicklers accept all the same.
 
-use super::super::super::{read, read_or_part};
+use super::super::super::{read, read_lossy};
 use super::check;
 use crate::Limits;
 
@@ -79,7 +79,7 @@ fn names_may_be_texts_of_python_2() {
 #[test]
 fn what_stands_behind_a_refused_opcode_is_followed() {
     // Refused by the C unpickler, not by Python's.
-    let part = read_or_part(b"F 1.0\n0cos\nsystem\n)R.N.", &Limits::default());
+    let part = read_lossy(b"F 1.0\n0cos\nsystem\n)R.N.", &Limits::default());
     assert!(part.outcome.is_err());
     assert_eq!(part.consumed, Some(21));
     let globals: Vec<_> = part
@@ -89,7 +89,7 @@ fn what_stands_behind_a_refused_opcode_is_followed() {
         .collect();
     assert_eq!(globals, [("os", "system")]);
     // No unpickler takes from an empty stack.
-    let part = read_or_part(b"0cos\nsystem\n)R.", &Limits::default());
+    let part = read_lossy(b"0cos\nsystem\n)R.", &Limits::default());
     assert_eq!((part.graph.len(), part.consumed), (0, None));
 }
 
