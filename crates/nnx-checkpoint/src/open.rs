@@ -16,7 +16,7 @@ use crate::pickle::{Node, NodeId};
 use crate::safetensors::SafeTensors;
 use crate::sniff::{Format, SNIFF_BYTES, sniff};
 use crate::source::ByteRange;
-use crate::torch::{Opening, TorchObject, read_container};
+use crate::torch::{LoadContext, TorchObject, read_container};
 
 /// Bytes that are searched for the key of an index at a time.
 pub(crate) const SEARCHED_BYTES: u64 = 1 << 20;
@@ -69,16 +69,16 @@ fn open_any(bytes: &ByteRange, options: &OpenOptions) -> Result<Opened> {
 }
 
 fn torch(bytes: &ByteRange, format: Format, options: &OpenOptions) -> Result<Opened> {
-    let mut opening = Opening::new(format, &options.limits, !options.allow_dangerous_globals);
-    let object = read_container(bytes, &mut opening)?;
+    let mut context = LoadContext::new(format, &options.limits, !options.allow_dangerous_globals);
+    let object = read_container(bytes, &mut context)?;
     let object = object.with_verify(options.verify);
-    globals::settle(&mut opening.globals, object.graph());
+    globals::settle(&mut context.globals, object.graph());
     Ok(Opened::Torch(Box::new(OpenedTorch {
         object,
-        format: opening.format,
-        globals: opening.globals,
-        notes: opening.notes,
-        constants: opening.constants,
+        format: context.format,
+        globals: context.globals,
+        notes: context.notes,
+        constants: context.constants,
     })))
 }
 

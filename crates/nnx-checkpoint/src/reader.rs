@@ -41,7 +41,7 @@ use crate::{Format, Tensor};
 
 /// A checkpoint that is open, whatever its format: its tensors by name, and all else that it holds.
 ///
-/// Opening reads headers and pickles; a tensor's bytes are touched when it is asked for.
+/// LoadContext reads headers and pickles; a tensor's bytes are touched when it is asked for.
 /// What a file is, its bytes decide, never its name.
 ///
 /// ```no_run

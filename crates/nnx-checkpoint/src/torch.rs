@@ -7,20 +7,20 @@
 //! This module is for tools that look at the format itself: its types follow the format closely, and
 //! change between minor versions where the rest of the crate does not.
 
-mod bare;
 mod builder;
 mod container;
 mod legacy;
+mod load_context;
 mod numbered;
 mod object;
-mod opening;
-mod place;
+mod pickle_location;
+mod plain_pickle;
 mod rebuild;
-mod script;
 mod storage_id;
 mod storage_table;
 mod stream;
 mod tar;
+mod torchscript;
 mod write;
 mod zip;
 
@@ -29,10 +29,10 @@ mod tests;
 
 pub use builder::TorchBuilder;
 pub(crate) use container::read as read_container;
+pub(crate) use load_context::LoadContext;
 pub(crate) use numbered::NumberedPickle;
 pub use object::{PickledObject, StorageInfo, TorchObject};
-pub(crate) use opening::Opening;
 pub use rebuild::{Layout, QuantizerInfo, SparseKind, TensorInfo};
-pub(crate) use script::is_script;
+pub(crate) use torchscript::is_script;
 pub(crate) use write::{archive_root, write_records};
 pub(crate) use zip::is_package;

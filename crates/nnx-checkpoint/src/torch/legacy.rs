@@ -4,13 +4,13 @@
 //! Five pickles one behind the other (magic number, protocol version, platform, the object, the
 //! storage keys), then each storage: a 64-bit little-endian element count and the elements.
 
-pub(super) mod nested;
+pub(super) mod load_from_bytes;
 
 use std::collections::{HashMap, HashSet};
 
+use super::load_context::LoadContext;
 use super::object::TorchObject;
-use super::opening::Opening;
-use super::place::Place;
+use super::pickle_location::PickleLocation;
 use super::storage_id::StorageId;
 use super::storage_table::{EntryBytes, StorageTable};
 use super::stream::Stream;
@@ -29,10 +29,10 @@ const PROTOCOL_VERSION: i64 = 1001;
 pub(super) fn read(
     bytes: &ByteRange,
     label: Option<&str>,
-    opening: &mut Opening,
+    context: &mut LoadContext,
 ) -> Result<TorchObject> {
     let mut stream = Stream::new(bytes, label);
-    let (magic, at) = stream.pickle(opening)?;
+    let (magic, at) = stream.pickle(context)?;
     if *magic.node(magic.root()) != Node::BigInt(Box::new(MAGIC)) {
         return Err(Error::unsupported(format!(
             "a bare pickle of {}: `torch.save` did not write it, and PyTorch does not read it",
@@ -40,7 +40,7 @@ pub(super) fn read(
         ))
         .at(at));
     }
-    let (version, at) = stream.pickle(opening)?;
+    let (version, at) = stream.pickle(context)?;
     if version.int(version.root()) != Some(PROTOCOL_VERSION) {
         return Err(Error::unsupported(format!(
             "the legacy protocol version must be {PROTOCOL_VERSION}, got {}",
@@ -49,21 +49,21 @@ pub(super) fn read(
         .at(at));
     }
     // The platform: PyTorch writes little-endian elements wherever it runs and ignores this.
-    stream.pickle(opening)?;
-    let (mut graph, start) = stream.pickle(opening)?;
-    let place = Place::new(label, start);
-    let (keys, at) = stream.pickle(opening)?;
+    stream.pickle(context)?;
+    let (mut graph, start) = stream.pickle(context)?;
+    let location = PickleLocation::new(label, start);
+    let (keys, at) = stream.pickle(context)?;
 
-    let mut storages = storages(&mut stream, &graph, &place, &keys, at)?;
+    let mut storages = storages(&mut stream, &graph, &location, &keys, at)?;
     if stream.rest() > 0 {
-        opening.notes.push(format!(
+        context.notes.push(format!(
             "{} bytes follow the last storage, at {:#x}",
             stream.rest(),
             stream.position()
         ));
     }
-    storages.extend(nested::resolve(&mut graph, label, opening)?);
-    let table = StorageTable::collect(&graph, &place, |id| {
+    storages.extend(load_from_bytes::resolve(&mut graph, label, context)?);
+    let table = StorageTable::collect(&graph, &location, |id| {
         storages
             .remove(id.key)
             .map(EntryBytes::Range)
@@ -75,14 +75,14 @@ pub(super) fn read(
                 .at(at)
             })
     })?;
-    Ok(TorchObject::new(graph, table, place))
+    Ok(TorchObject::new(graph, table, location))
 }
 
 /// Where the bytes of each storage are, by its key.
 fn storages(
     stream: &mut Stream<'_>,
     graph: &Graph,
-    place: &Place,
+    location: &PickleLocation,
     keys: &Graph,
     at: u64,
 ) -> Result<HashMap<String, ByteRange>> {
@@ -92,7 +92,7 @@ fn storages(
         if !seen.insert(pid) {
             continue;
         }
-        let parsed = StorageId::parse(graph, pid).map_err(|error| place.locate(error))?;
+        let parsed = StorageId::parse(graph, pid).map_err(|error| location.locate(error))?;
         if let Some(id) = parsed {
             // Where references differ in dtype, PyTorch counts in elements of the first.
             ids.entry(id.key).or_insert(id);

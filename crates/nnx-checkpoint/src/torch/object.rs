@@ -4,9 +4,9 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::place::Place;
-use super::script;
+use super::pickle_location::PickleLocation;
 use super::storage_table::{Reference, StorageTable};
+use super::torchscript;
 use crate::error::{Error, Result};
 use crate::pickle::{Graph, Node, NodeId};
 use crate::{Dtype, Storage};
@@ -27,7 +27,7 @@ use crate::{Dtype, Storage};
 pub struct TorchObject {
     graph: Graph,
     storages: StorageTable,
-    place: Place,
+    location: PickleLocation,
 }
 
 /// What the pickle says of a storage, without its bytes.
@@ -51,17 +51,17 @@ pub struct StorageInfo {
 
 impl TorchObject {
     /// An object whose parts a reader found.
-    pub(super) fn new(graph: Graph, storages: StorageTable, place: Place) -> Self {
+    pub(super) fn new(graph: Graph, storages: StorageTable, location: PickleLocation) -> Self {
         Self {
             graph,
             storages,
-            place,
+            location,
         }
     }
 
     /// An object made here.
     pub(super) fn built(graph: Graph, storages: StorageTable) -> Self {
-        Self::new(graph, storages, Place::default())
+        Self::new(graph, storages, PickleLocation::default())
     }
 
     /// The same object, whose storages' checksums are compared when a storage is first needed, or
@@ -77,7 +77,7 @@ impl TorchObject {
     /// it, so that it does no harm to ask twice.
     #[cold]
     pub(crate) fn locate(&self, error: Error) -> Error {
-        self.place.locate(error)
+        self.location.locate(error)
     }
 
     /// The object graph.
@@ -126,7 +126,7 @@ impl TorchObject {
 
     /// Whether a TorchScript archive held it.
     pub(crate) fn is_script(&self) -> bool {
-        self.storages.archive().is_some_and(script::is_script)
+        self.storages.archive().is_some_and(torchscript::is_script)
     }
 
     /// [`StorageInfo::index`] alone.

@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use super::place::Place;
+use super::pickle_location::PickleLocation;
 use super::storage_id::StorageId;
 use crate::error::{Error, Result, shown};
 use crate::pickle::{Graph, NodeId};
@@ -93,7 +93,7 @@ impl StorageTable {
         }
     }
 
-    /// Collects what a graph refers to, whose pickle is at `place`; `locate` finds the bytes of each
+    /// Collects what a graph refers to, whose pickle is at `location`; `locate` finds the bytes of each
     /// storage.
     ///
     /// # Errors
@@ -101,7 +101,7 @@ impl StorageTable {
     /// fails.
     pub(super) fn collect(
         graph: &Graph,
-        place: &Place,
+        location: &PickleLocation,
         mut locate: impl FnMut(&StorageId<'_>) -> Result<EntryBytes>,
     ) -> Result<Self> {
         let mut table = Self::new(graph.len());
@@ -111,7 +111,7 @@ impl StorageTable {
         let mut known: Vec<u32> = vec![0; graph.len()];
         let unequal = |pid, what: String| {
             let error = Error::malformed(what);
-            place.locate(match graph.offset(pid) {
+            location.locate(match graph.offset(pid) {
                 Some(offset) => error.at(offset),
                 None => error,
             })
@@ -122,7 +122,7 @@ impl StorageTable {
                 table.refer(node, reference);
                 continue;
             }
-            let parsed = StorageId::parse(graph, pid).map_err(|error| place.locate(error))?;
+            let parsed = StorageId::parse(graph, pid).map_err(|error| location.locate(error))?;
             let Some(id) = parsed else {
                 continue;
             };
@@ -256,8 +256,8 @@ impl StorageTable {
         if node.index() >= self.by_node.len() {
             self.by_node.resize(node.index().saturating_add(1), 0);
         }
-        if let Some(place) = self.by_node.get_mut(node.index()) {
-            *place = reference;
+        if let Some(of_node) = self.by_node.get_mut(node.index()) {
+            *of_node = reference;
         }
     }
 

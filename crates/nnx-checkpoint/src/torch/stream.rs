@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::opening::Opening;
+use super::load_context::LoadContext;
 use crate::error::{Error, Result};
 use crate::pickle::{self, Graph};
 use crate::source::ByteRange;
@@ -56,10 +56,10 @@ impl<'a> Stream<'a> {
     }
 
     /// The next pickle and where it begins.
-    pub(super) fn pickle(&mut self, opening: &mut Opening) -> Result<(Graph, u64)> {
+    pub(super) fn pickle(&mut self, context: &mut LoadContext) -> Result<(Graph, u64)> {
         let start = self.position;
-        let bytes = self.program(opening.limits.max_pickle_bytes)?;
-        let (graph, consumed) = opening.pickle(&bytes, self.entry, start)?;
+        let bytes = self.program(context.limits.max_pickle_bytes)?;
+        let (graph, consumed) = context.pickle(&bytes, self.entry, start)?;
         self.position = start.saturating_add(consumed as u64);
         Ok((graph, start))
     }

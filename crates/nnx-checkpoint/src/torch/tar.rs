@@ -13,9 +13,9 @@ mod member;
 
 use std::collections::HashMap;
 
+use super::load_context::LoadContext;
 use super::object::TorchObject;
-use super::opening::Opening;
-use super::place::Place;
+use super::pickle_location::PickleLocation;
 use super::rebuild::args::check_dimensions;
 use super::storage_id::checked_name;
 use super::storage_table::{EntryBytes, StorageTable};
@@ -28,7 +28,7 @@ use crate::source::ByteRange;
 const MAX_DIGITS: usize = 20;
 
 /// Reads a tar container; of the storages only their counts are read.
-pub(super) fn read(bytes: &ByteRange, opening: &mut Opening) -> Result<TorchObject> {
+pub(super) fn read(bytes: &ByteRange, context: &mut LoadContext) -> Result<TorchObject> {
     let members = member::list(bytes)?;
     let member = |name: &str| {
         members.get(name).ok_or_else(|| {
@@ -40,23 +40,23 @@ pub(super) fn read(bytes: &ByteRange, opening: &mut Opening) -> Result<TorchObje
         })
     };
     let (storages, tensors, pickle) = (member("storages")?, member("tensors")?, member("pickle")?);
-    let (limit, size) = (opening.limits.max_pickle_bytes, pickle.byte_len());
+    let (limit, size) = (context.limits.max_pickle_bytes, pickle.byte_len());
     if size > limit {
         return Err(Error::limit("max_pickle_bytes", limit, size).in_entry("pickle"));
     }
-    let mut graph = opening.entry(&pickle.bytes()?, "pickle")?;
-    let storages = Storages::read(storages, opening)?;
-    let tensors = read_tensors(tensors, opening)?;
+    let mut graph = context.entry(&pickle.bytes()?, "pickle")?;
+    let storages = Storages::read(storages, context)?;
+    let tensors = read_tensors(tensors, context)?;
     resolve(&mut graph, &storages, &tensors)?;
     let mut bytes = storages.bytes;
-    let place = Place::new(Some("pickle"), 0);
-    let table = StorageTable::collect(&graph, &place, |id| {
+    let location = PickleLocation::new(Some("pickle"), 0);
+    let table = StorageTable::collect(&graph, &location, |id| {
         bytes
             .remove(id.key)
             .map(EntryBytes::Range)
             .ok_or_else(|| Error::malformed(format!("the file does not hold storage `{}`", id.key)))
     })?;
-    Ok(TorchObject::new(graph, table, place))
+    Ok(TorchObject::new(graph, table, location))
 }
 
 /// The member `storages`.
@@ -80,13 +80,13 @@ struct Id {
 }
 
 impl Storages {
-    fn read(bytes: &ByteRange, opening: &mut Opening) -> Result<Self> {
+    fn read(bytes: &ByteRange, context: &mut LoadContext) -> Result<Self> {
         let mut stream = Stream::new(bytes, Some("storages"));
         let mut read = Self::default();
-        for _ in 0..count(&mut stream, opening)? {
-            read.storage(&mut stream, opening)?;
+        for _ in 0..count(&mut stream, context)? {
+            read.storage(&mut stream, context)?;
         }
-        let (views, at) = stream.pickle(opening)?;
+        let (views, at) = stream.pickle(context)?;
         let malformed = |id| {
             let what = views.describe(id);
             stream.error(
@@ -113,8 +113,8 @@ impl Storages {
         Ok(read)
     }
 
-    fn storage(&mut self, stream: &mut Stream<'_>, opening: &mut Opening) -> Result<()> {
-        let (about, at) = stream.pickle(opening)?;
+    fn storage(&mut self, stream: &mut Stream<'_>, context: &mut LoadContext) -> Result<()> {
+        let (about, at) = stream.pickle(context)?;
         let members = match about.sequence(about.root()) {
             Some(&[key, location, class]) => about
                 .int(key)
@@ -179,11 +179,11 @@ struct OldTensor {
     offset: i64,
 }
 
-fn read_tensors(bytes: &ByteRange, opening: &mut Opening) -> Result<HashMap<i64, OldTensor>> {
+fn read_tensors(bytes: &ByteRange, context: &mut LoadContext) -> Result<HashMap<i64, OldTensor>> {
     let mut stream = Stream::new(bytes, Some("tensors"));
     let mut read = HashMap::new();
-    for _ in 0..count(&mut stream, opening)? {
-        let (about, at) = stream.pickle(opening)?;
+    for _ in 0..count(&mut stream, context)? {
+        let (about, at) = stream.pickle(context)?;
         let keys = match about.sequence(about.root()) {
             Some(&[key, storage, _class]) => about.int(key).zip(about.int(storage)),
             _ => None,
@@ -227,8 +227,8 @@ fn numbers(stream: &mut Stream<'_>, count: usize) -> Result<Vec<i64>> {
 }
 
 /// A pickle of a count.
-fn count(stream: &mut Stream<'_>, opening: &mut Opening) -> Result<i64> {
-    let (graph, at) = stream.pickle(opening)?;
+fn count(stream: &mut Stream<'_>, context: &mut LoadContext) -> Result<i64> {
+    let (graph, at) = stream.pickle(context)?;
     graph.int(graph.root()).ok_or_else(|| {
         stream.error(
             format!("expected a count, got {}", graph.describe(graph.root())),

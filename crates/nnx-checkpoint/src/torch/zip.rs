@@ -8,12 +8,12 @@ use std::collections::HashMap;
 
 use bytes::Bytes;
 
-use super::legacy::nested;
+use super::legacy::load_from_bytes;
+use super::load_context::LoadContext;
 use super::object::TorchObject;
-use super::opening::Opening;
-use super::place::Place;
+use super::pickle_location::PickleLocation;
 use super::storage_table::{EntryBytes, StorageTable};
-use super::{rebuild, script};
+use super::{rebuild, torchscript};
 use crate::error::{Error, Result, shown, shown_bytes};
 use crate::pickle::Graph;
 use crate::source::ByteRange;
@@ -25,11 +25,11 @@ const MAX_VERSION: u32 = 10;
 
 /// Reads a zip container, or a TorchScript archive, which has the same storages and pickle; the
 /// storages' bytes are not read.
-pub(super) fn read(bytes: &ByteRange, opening: &mut Opening) -> Result<TorchObject> {
-    let archive = ZipArchive::parse(bytes, &opening.limits)?;
-    let root = root_folder(&archive, opening)?;
-    check_version(&archive, &root, &opening.limits)?;
-    let big_endian = match record(&archive, &format!("{root}/byteorder"), &opening.limits)? {
+pub(super) fn read(bytes: &ByteRange, context: &mut LoadContext) -> Result<TorchObject> {
+    let archive = ZipArchive::parse(bytes, &context.limits)?;
+    let root = root_folder(&archive, context)?;
+    check_version(&archive, &root, &context.limits)?;
+    let big_endian = match record(&archive, &format!("{root}/byteorder"), &context.limits)? {
         None => false,
         Some(order) => match &*order {
             b"little" => false,
@@ -45,44 +45,44 @@ pub(super) fn read(bytes: &ByteRange, opening: &mut Opening) -> Result<TorchObje
     };
 
     let name = format!("{root}/data.pkl");
-    let program = record(&archive, &name, &opening.limits)?
+    let program = record(&archive, &name, &context.limits)?
         .ok_or_else(|| Error::malformed("the archive has no such entry").in_entry(&name))?;
-    let constants = record(&archive, &format!("{root}/constants.pkl"), &opening.limits)?;
+    let constants = record(&archive, &format!("{root}/constants.pkl"), &context.limits)?;
     if constants.is_some() {
-        opening.format = Format::TorchScript;
+        context.format = Format::TorchScript;
     }
-    let mut graph = opening.entry(&program, &name)?;
+    let mut graph = context.entry(&program, &name)?;
     if let Some(constants) = constants {
-        script::add_constants(&mut graph, &constants, &root, opening)?;
+        torchscript::add_constants(&mut graph, &constants, &root, context)?;
     }
 
-    let place = Place::new(Some(&name), 0);
-    let nested = nested::resolve(&mut graph, Some(&name), opening)?;
-    let mut storages = storages(&graph, &place, &archive, &root, &nested)?;
+    let location = PickleLocation::new(Some(&name), 0);
+    let nested = load_from_bytes::resolve(&mut graph, Some(&name), context)?;
+    let mut storages = storages(&graph, &location, &archive, &root, &nested)?;
     storages.set_archive(archive);
     if big_endian {
         storages.set_big_endian(rebuild::untyped_uses(&graph));
     }
-    Ok(TorchObject::new(graph, storages, place))
+    Ok(TorchObject::new(graph, storages, location))
 }
 
 /// The storages that the graph refers to, each a record of the archive.
 fn storages(
     graph: &Graph,
-    place: &Place,
+    location: &PickleLocation,
     archive: &ZipArchive,
     root: &str,
     nested: &HashMap<String, ByteRange>,
 ) -> Result<StorageTable> {
     // One text for all names.
     let mut name = String::new();
-    StorageTable::collect(graph, place, |id| {
+    StorageTable::collect(graph, location, |id| {
         if let Some(bytes) = nested.get(id.key) {
             return Ok(EntryBytes::Range(bytes.clone()));
         }
         name.clear();
         name.push_str(root);
-        let key = match id.key.strip_prefix(script::CONSTANTS) {
+        let key = match id.key.strip_prefix(torchscript::CONSTANTS) {
             Some(key) => {
                 name.push_str("/constants/");
                 key
@@ -118,7 +118,7 @@ fn storages(
 
 /// The folder that holds every record: the one with `data.pkl` in it. PyTorch takes the folder of
 /// the first entry, which is the same one unless somebody packed the archive anew.
-fn root_folder(archive: &ZipArchive, opening: &mut Opening) -> Result<String> {
+fn root_folder(archive: &ZipArchive, context: &mut LoadContext) -> Result<String> {
     let first = archive
         .entries()
         .first()
@@ -142,7 +142,7 @@ fn root_folder(archive: &ZipArchive, opening: &mut Opening) -> Result<String> {
         return Err(foreign::error(archive));
     }
     if first.name().split_once('/').map(|(folder, _)| folder) != Some(root) {
-        opening.notes.push(format!(
+        context.notes.push(format!(
             "the archive's first entry is `{}`, from which PyTorch would take another root folder \
              than `{}`",
             shown(first.name()),

@@ -8,7 +8,7 @@ use super::{Layout, MAX_NESTING};
 use crate::error::Result;
 use crate::pickle::{Call, Graph, Node, NodeId, Object, Text};
 use crate::torch::TorchObject;
-use crate::torch::place::Place;
+use crate::torch::pickle_location::PickleLocation;
 use crate::torch::storage_table::{EntryBytes, StorageTable};
 use crate::{Dtype, TensorClass};
 
@@ -133,14 +133,18 @@ impl Made {
 
     /// The graph over storages that hold 0, 1, 2, ….
     fn read(self, big_endian: bool) -> Result<TorchObject> {
-        let mut storages = StorageTable::collect(&self.0, &Place::default(), |id| {
+        let mut storages = StorageTable::collect(&self.0, &PickleLocation::default(), |id| {
             let bytes: Vec<u8> = (0..=u8::MAX).cycle().take(id.byte_len).collect();
             Ok(EntryBytes::Range(Bytes::from(bytes).into()))
         })?;
         if big_endian {
             storages.set_big_endian(super::untyped_uses(&self.0));
         }
-        Ok(TorchObject::new(self.0, storages, Place::default()))
+        Ok(TorchObject::new(
+            self.0,
+            storages,
+            PickleLocation::default(),
+        ))
     }
 
     fn opened(self) -> TorchObject {

@@ -15,7 +15,7 @@ use crate::globals::{GlobalRef, LOADS_BYTES};
 use crate::pickle::{Graph, Node, NodeId, NodeMap, Text};
 use crate::source::ByteRange;
 use crate::torch::legacy;
-use crate::torch::opening::Opening;
+use crate::torch::load_context::LoadContext;
 
 /// What the keys of such storages begin with; no key that PyTorch writes holds a slash.
 const KEY: &str = "nested/";
@@ -28,16 +28,16 @@ const KEY: &str = "nested/";
 pub(in crate::torch) fn resolve(
     graph: &mut Graph,
     entry: Option<&str>,
-    opening: &mut Opening,
+    context: &mut LoadContext,
 ) -> Result<HashMap<String, ByteRange>> {
     let mut storages = HashMap::new();
     // A file of `torch.save` names no such function: its graph need not be gone through.
     let is_loader = |global: &GlobalRef| global.name == LOADS_BYTES.1;
-    if !opening.globals.iter().any(is_loader) {
+    if !context.globals.iter().any(is_loader) {
         return Ok(storages);
     }
     // Many calls can share their bytes: these are read once.
-    let mut known: NodeMap<Held> = NodeMap::default();
+    let mut known: NodeMap<LoadedStorage> = NodeMap::default();
     let calls: Vec<(NodeId, NodeId)> = graph
         .ids()
         .filter_map(|id| argument(graph, id).map(|argument| (id, argument)))
@@ -47,7 +47,7 @@ pub(in crate::torch) fn resolve(
             Entry::Occupied(held) => held.into_mut(),
             Entry::Vacant(vacant) => {
                 let place = graph.offset(id).unwrap_or_default();
-                let read = storage(graph, argument, entry, place, opening);
+                let read = storage(graph, argument, entry, place, context);
                 vacant.insert(read.map_err(|error| match entry {
                     Some(entry) => error.in_entry(entry),
                     None => error,
@@ -69,7 +69,7 @@ pub(in crate::torch) fn resolve(
 }
 
 /// Class, location, count and bytes of a storage.
-type Held = (Node, String, i64, ByteRange);
+type LoadedStorage = (Node, String, i64, ByteRange);
 
 /// The one argument, if the node is such a call.
 fn argument(graph: &Graph, id: NodeId) -> Option<NodeId> {
@@ -85,8 +85,8 @@ fn storage(
     argument: NodeId,
     entry: Option<&str>,
     place: u64,
-    opening: &mut Opening,
-) -> Result<Held> {
+    context: &mut LoadContext,
+) -> Result<LoadedStorage> {
     let bytes = graph.binary(argument).ok_or_else(|| {
         Error::malformed(format!(
             "`torch.storage._load_from_bytes` takes bytes, got {}",
@@ -94,7 +94,7 @@ fn storage(
         ))
         .at(place)
     })?;
-    if opening.is_nested {
+    if context.is_nested {
         return Err(Error::unsupported(
             "a file within a file within a file: storages nest one deep",
         )
@@ -104,13 +104,13 @@ fn storage(
         Some(entry) => format!("{entry} (file within it, at {place:#x})"),
         None => format!("(file within the pickle, at {place:#x})"),
     };
-    opening.is_nested = true;
+    context.is_nested = true;
     let inner = legacy::read(
         &Bytes::from(bytes.into_owned()).into(),
         Some(&label),
-        opening,
+        context,
     );
-    opening.is_nested = false;
+    context.is_nested = false;
     let inner = inner?;
     let held = inner.graph();
     let members = held

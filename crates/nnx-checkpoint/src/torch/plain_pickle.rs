@@ -1,29 +1,29 @@
 //! Reading a pickle that `torch.save` did not write.
 //!
 //! `pickle.dump` of a state dict gives one, with the storages inside (see
-//! [`nested`](super::legacy::nested)); so does `pickle.dump` of anything else.
+//! [`load_from_bytes`](super::legacy::load_from_bytes)); so does `pickle.dump` of anything else.
 
-use super::legacy::nested;
+use super::legacy::load_from_bytes;
+use super::load_context::LoadContext;
 use super::object::TorchObject;
-use super::opening::Opening;
-use super::place::Place;
+use super::pickle_location::PickleLocation;
 use super::storage_table::{EntryBytes, StorageTable};
 use super::stream::Stream;
 use crate::error::{Error, Result, shown};
 use crate::source::ByteRange;
 
-/// Reads a bare pickle.
-pub(super) fn read(bytes: &ByteRange, opening: &mut Opening) -> Result<TorchObject> {
+/// Reads a plain pickle.
+pub(super) fn read(bytes: &ByteRange, context: &mut LoadContext) -> Result<TorchObject> {
     let mut stream = Stream::new(bytes, None);
-    let (mut graph, _) = stream.pickle(opening)?;
+    let (mut graph, _) = stream.pickle(context)?;
     if stream.rest() > 0 {
-        opening
+        context
             .notes
             .push(format!("{} bytes follow the pickle", stream.rest()));
     }
-    let nested = nested::resolve(&mut graph, None, opening)?;
-    let place = Place::default();
-    let storages = StorageTable::collect(&graph, &place, |id| {
+    let nested = load_from_bytes::resolve(&mut graph, None, context)?;
+    let location = PickleLocation::default();
+    let storages = StorageTable::collect(&graph, &location, |id| {
         nested
             .get(id.key)
             .cloned()
@@ -35,5 +35,5 @@ pub(super) fn read(bytes: &ByteRange, opening: &mut Opening) -> Result<TorchObje
                 ))
             })
     })?;
-    Ok(TorchObject::new(graph, storages, place))
+    Ok(TorchObject::new(graph, storages, location))
 }

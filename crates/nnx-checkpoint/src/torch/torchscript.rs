@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use super::opening::Opening;
+use super::load_context::LoadContext;
 use crate::error::Result;
 use crate::pickle::{Graph, Node, NodeId, Text};
 use crate::zip::ZipArchive;
@@ -27,9 +27,9 @@ pub(super) fn add_constants(
     graph: &mut Graph,
     bytes: &[u8],
     root: &str,
-    opening: &mut Opening,
+    context: &mut LoadContext,
 ) -> Result<()> {
-    let mut constants = opening.entry(bytes, &format!("{root}/constants.pkl"))?;
+    let mut constants = context.entry(bytes, &format!("{root}/constants.pkl"))?;
     let ids: Vec<(NodeId, NodeId)> = constants.persistent_ids().collect();
     for (node, pid) in ids {
         let Some(mut members) = constants.sequence(pid).map(<[NodeId]>::to_vec) else {
@@ -47,6 +47,6 @@ pub(super) fn add_constants(
         *constants.node_mut(node) = Node::Persistent(pid);
     }
     let root = constants.root();
-    opening.constants = Some(constants.copy_into(root, graph, &mut HashMap::new()));
+    context.constants = Some(constants.copy_into(root, graph, &mut HashMap::new()));
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What is learnt on the way while a file is opened.
+//! The context in which a file is opened.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::globals::{self, GlobalRef, NamedGlobal};
@@ -7,7 +7,7 @@ use crate::{Format, Limits};
 
 /// What is learnt on the way while a file is opened, and how strict to be with it.
 #[derive(Debug)]
-pub(crate) struct Opening {
+pub(crate) struct LoadContext {
     /// Bounds on work and memory.
     pub(crate) limits: Limits,
     /// Whether a dangerous global ends the opening.
@@ -24,8 +24,8 @@ pub(crate) struct Opening {
     pub(super) is_nested: bool,
 }
 
-impl Opening {
-    /// The start of an opening.
+impl LoadContext {
+    /// The context at the start of an opening.
     pub(crate) fn new(format: Format, limits: &Limits, refuse_dangerous: bool) -> Self {
         Self {
             limits: *limits,
