@@ -2,6 +2,7 @@
 
 mod alias;
 mod arrays;
+mod children;
 mod describe;
 mod entry;
 mod file;
@@ -10,13 +11,12 @@ mod index;
 mod names;
 pub(crate) mod nn_checkpoint;
 mod number;
-mod part;
+mod open_file;
+mod reachability;
 mod shards;
 mod subtree;
-mod survey;
 mod table;
 mod value;
-mod view;
 
 use std::fmt;
 use std::path::{Path, PathBuf};

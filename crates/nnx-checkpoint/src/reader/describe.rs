@@ -26,13 +26,13 @@ fn in_words(object: &TorchObject, id: NodeId) -> String {
 /// An object by its class, where the view alone knows that.
 fn object_in_words(graph: &Graph, id: NodeId) -> Option<String> {
     let made = graph.object(id)?;
-    if let Some((_, name)) = super::view::script_object(graph, made) {
+    if let Some((_, name)) = super::children::script_object(graph, made) {
         return Some(format!("an object of `{}`", shown(name)));
     }
     match made.call {
         // A legacy file may have the class with its source text.
         Call::New { .. } => {
-            let (module, name) = super::view::class(graph, made)?;
+            let (module, name) = super::children::class(graph, made)?;
             Some(format!("an object of `{}`", shown_path(module, name)))
         }
         _ => None,

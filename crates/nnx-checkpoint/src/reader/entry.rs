@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::part::Part;
+use super::open_file::OpenFile;
 use super::table::{TensorRow, TensorTable};
 use crate::error::{Error, ErrorKind, Result};
 use crate::pickle::NodeId;
@@ -17,7 +17,7 @@ pub struct TensorEntry {
     table: Arc<TensorTable>,
     row: usize,
     /// The file.
-    part: Arc<Part>,
+    file: Arc<OpenFile>,
     /// How many storages the files before that one have.
     pub(super) first_storage: usize,
     /// The name, where it is a second one of the tensor of the row.
@@ -26,13 +26,13 @@ pub struct TensorEntry {
 
 impl TensorEntry {
     /// The entry of each row of a file.
-    pub(super) fn of_table(table: TensorTable, part: Part) -> Vec<Self> {
-        let (table, part) = (Arc::new(table), Arc::new(part));
+    pub(super) fn from_table(table: TensorTable, file: OpenFile) -> Vec<Self> {
+        let (table, file) = (Arc::new(table), Arc::new(file));
         let rows = 0..table.len();
         rows.map(|row| Self {
             table: Arc::clone(&table),
             row,
-            part: Arc::clone(&part),
+            file: Arc::clone(&file),
             first_storage: 0,
             alias: None,
         })
@@ -73,7 +73,7 @@ impl TensorEntry {
     pub fn unread_tensor(&self) -> Result<Tensor> {
         let missing = || Error::new(ErrorKind::NoSuchTensor);
         let row = self.row().ok_or_else(missing)?;
-        self.part
+        self.file
             .unread_tensor(row, self.name_in_file())
             .unwrap_or_else(|| Err(missing()))
             .map_err(|error| error.in_tensor(self.name()))
@@ -82,7 +82,7 @@ impl TensorEntry {
     /// What the pickle says of a tensor of a PyTorch file; none for a number or an array that is
     /// listed as one.
     pub(crate) fn info(&self) -> Option<&TensorInfo> {
-        self.part.info(self.row()?)
+        self.file.info(self.row()?)
     }
 
     /// What its file has of it; all else of an entry is that of another one.

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::arrays::ArrayContents;
 use super::entry::TensorEntry;
-use super::part::{Part, TorchFile};
+use super::open_file::{OpenFile, TorchFile};
 use super::table::{TensorRow, TensorTable};
-use super::{CheckpointReader, alias, names, view};
+use super::{CheckpointReader, alias, children, names};
 use crate::Format;
 use crate::error::Result;
 use crate::open::{OpenOptions, Opened, OpenedTorch, open};
@@ -31,19 +31,19 @@ fn torch(opened: OpenedTorch, options: &OpenOptions) -> Result<CheckpointReader>
     let (table, infos) = listed;
     reader.globals = opened.globals;
     reader.notes = opened.notes;
-    match view::latin1_keys(object.graph()) {
+    match children::latin1_keys(object.graph()) {
         0 => {}
         count => reader.notes.push(format!(
             "{count} keys are byte strings of Python 2, which are decoded as Latin-1"
         )),
     }
     reader.object = Some(Arc::clone(&object));
-    let part = Part::Torch(TorchFile {
+    let torch_file = OpenFile::Torch(TorchFile {
         object,
         infos,
         arrays: ArrayContents::default(),
     });
-    reader.tensors = TensorEntry::of_table(table, part);
+    reader.tensors = TensorEntry::from_table(table, torch_file);
     Ok(reader)
 }
 
@@ -59,7 +59,7 @@ fn safetensors(file: SafeTensors, options: &OpenOptions) -> CheckpointReader {
     let mut reader = CheckpointReader::empty(Format::SafeTensors);
     reader.storages = table.len();
     reader.metadata = file.metadata().clone();
-    reader.tensors = TensorEntry::of_table(table, Part::SafeTensors(file));
+    reader.tensors = TensorEntry::from_table(table, OpenFile::SafeTensors(file));
     if options.restore_aliases {
         alias::restore(&mut reader.tensors, &reader.metadata, &mut reader.notes);
     }

@@ -16,11 +16,11 @@
 
 use std::collections::HashSet;
 
+use super::children::{self, Child, Role};
 use super::describe::describe;
 use super::entry::{OtherEntry, byte_len};
-use super::survey::{Survey, TensorNode, Wrapper};
+use super::reachability::{Reachability, TensorNode, Wrapper};
 use super::table::{TensorRow, TensorTable};
-use super::view::{self, Child, Role};
 use super::{CheckpointReader, number};
 use crate::error::{Error, ErrorKind, Result, one_line, shown_path};
 use crate::name_index::NameIndex;
@@ -38,12 +38,12 @@ const OTHERS: u32 = 1 << 31;
 
 /// Everything that a graph holds, by name.
 #[derive(Debug, Default)]
-struct Listing {
+struct Contents {
     tensors: TensorTable,
     others: Vec<OtherEntry>,
 }
 
-impl Listing {
+impl Contents {
     fn is_name(&self, number: u32, name: &str) -> bool {
         let index = usize::try_from(number & !OTHERS).unwrap_or(usize::MAX);
         if number & OTHERS != 0 {
@@ -74,19 +74,19 @@ pub(super) fn list(
 ) -> Result<(TensorTable, Vec<Option<TensorInfo>>)> {
     let graph = object.graph();
     let roots: Vec<NodeId> = std::iter::once(graph.root()).chain(constants).collect();
-    let survey = Survey::of(object, &roots, has_arrays, limits)?;
+    let reachable = Reachability::new(object, &roots, has_arrays, limits)?;
     let mut walk = Walk {
         object,
         limits,
-        survey: &survey,
+        reachable: &reachable,
         path: String::new(),
         on_the_way: NodeMap::default(),
         told: HashSet::new(),
         arrays: NodeMap::default(),
         name_bytes: 0,
         shared_name_bytes: 0,
-        listing: Listing::default(),
-        names: NameIndex::with_capacity(survey.tensor_count()),
+        contents: Contents::default(),
+        names: NameIndex::with_capacity(reachable.tensor_count()),
     };
     walk.from(graph.root())?;
     if let Some(constants) = constants {
@@ -103,15 +103,15 @@ pub(super) fn list(
     walk.nameless()?;
     // An array has a storage of its own, whichever others share its content.
     reader.storages = object.storage_count().saturating_add(walk.arrays.len());
-    reader.others = walk.listing.others;
+    reader.others = walk.contents.others;
     reader.names = walk.names;
-    Ok((walk.listing.tensors, survey.into_infos()))
+    Ok((walk.contents.tensors, reachable.into_infos()))
 }
 
 struct Walk<'a> {
     object: &'a TorchObject,
     limits: &'a Limits,
-    survey: &'a Survey<'a>,
+    reachable: &'a Reachability<'a>,
     /// The name of where the walk is.
     path: String,
     /// What lies between the root and here, with the length of its name.
@@ -123,7 +123,7 @@ struct Walk<'a> {
     name_bytes: u64,
     /// What the names take that are more than the graph has objects.
     shared_name_bytes: u64,
-    listing: Listing,
+    contents: Contents,
     /// The numbers of the names.
     names: NameIndex,
 }
@@ -141,7 +141,7 @@ impl<'a> Walk<'a> {
     /// Lists what lies below an object, whose name is the path so far.
     fn from(&mut self, root: NodeId) -> Result<()> {
         let mut frames: Vec<Frame<'a>> = Vec::new();
-        frames.extend(self.enter(root, Role::Kept, self.path.is_empty())?);
+        frames.extend(self.enter(root, Role::Persistent, self.path.is_empty())?);
         while let Some(frame) = frames.last_mut() {
             self.path.truncate(frame.path);
             let Some(child) = frame.children.next() else {
@@ -164,16 +164,16 @@ impl<'a> Walk<'a> {
 
     /// Lists an object, or gives the frame with which to walk what lies below it.
     fn enter(&mut self, id: NodeId, role: Role, is_root: bool) -> Result<Option<Frame<'a>>> {
-        let survey = self.survey;
-        let aside = role == Role::Aside;
-        if role == Role::Number
+        let reachable = self.reachable;
+        let is_left_out = role == Role::NonPersistent;
+        if role == Role::ScalarTensor
             && let Some(dtype) = number::dtype(self.object.graph().node(id))
         {
             self.number(id, dtype)?;
             return Ok(None);
         }
-        match survey.tensor(id) {
-            Some(TensorNode::Read(_) | TensorNode::Array(_)) if aside => {
+        match reachable.tensor(id) {
+            Some(TensorNode::Read(_) | TensorNode::Array(_)) if is_left_out => {
                 self.other(id, ", which the module's `state_dict()` leaves out")?;
                 return Ok(None);
             }
@@ -185,7 +185,7 @@ impl<'a> Walk<'a> {
                 self.array(id, array)?;
                 return Ok(None);
             }
-            Some(TensorNode::Refused) if aside => {
+            Some(TensorNode::Refused) if is_left_out => {
                 self.other(id, ", which cannot be read")?;
                 return Ok(None);
             }
@@ -198,9 +198,9 @@ impl<'a> Walk<'a> {
             }
             None => {}
         }
-        let children = survey.children(id);
-        let holds_tensor = survey.holds_tensor(id);
-        if aside && holds_tensor {
+        let children = reachable.children(id);
+        let holds_tensor = reachable.holds_tensor(id);
+        if is_left_out && holds_tensor {
             self.other(
                 id,
                 " that holds tensors, which the module's `state_dict()` leaves out",
@@ -208,10 +208,12 @@ impl<'a> Walk<'a> {
             return Ok(None);
         }
         let graph = self.object.graph();
-        let wrapper = survey.wrapper(id);
+        let wrapper = reachable.wrapper(id);
         // The attributes of an object that is the whole of its file are what the file is about.
-        let is_open = view::is_open(graph, id)
-            || (is_root && view::has_attributes(graph, id) && have_names_of_their_own(children));
+        let is_open = children::is_open(graph, id)
+            || (is_root
+                && children::has_attributes(graph, id)
+                && have_names_of_their_own(children));
         let is_listed_alone =
             wrapper.is_none() && (children.is_empty() || !(holds_tensor || is_open));
         if is_listed_alone {
@@ -251,7 +253,7 @@ impl<'a> Walk<'a> {
         let row = TensorRow {
             storage: storage.and_then(|node| self.object.storage_index(node)),
             node: Some(node),
-            info: self.survey.tensor_index(node),
+            info: self.reachable.tensor_index(node),
             ..TensorRow::new(info.dtype, byte_len, info.layout.name())
         };
         self.push_tensor(&info.shape, row)
@@ -272,8 +274,8 @@ impl<'a> Walk<'a> {
     }
 
     fn push_tensor(&mut self, shape: &[usize], row: TensorRow) -> Result<()> {
-        self.name(self.listing.tensors.len(), 0)?;
-        self.listing.tensors.push(&self.path, shape, row);
+        self.name(self.contents.tensors.len(), 0)?;
+        self.contents.tensors.push(&self.path, shape, row);
         Ok(())
     }
 
@@ -299,7 +301,7 @@ impl<'a> Walk<'a> {
     }
 
     fn other(&mut self, id: NodeId, addition: &str) -> Result<()> {
-        let mut description = match self.survey.tensor(id) {
+        let mut description = match self.reachable.tensor(id) {
             Some(TensorNode::Read(info)) => tensor_in_words(info.dtype, &info.shape),
             Some(TensorNode::Array(array)) => tensor_in_words(array.dtype, &array.shape),
             Some(TensorNode::Refused) => "a tensor".to_owned(),
@@ -310,8 +312,8 @@ impl<'a> Walk<'a> {
     }
 
     fn push_other(&mut self, id: NodeId, description: String, is_flattened: bool) -> Result<()> {
-        self.name(self.listing.others.len(), OTHERS)?;
-        self.listing.others.push(OtherEntry {
+        self.name(self.contents.others.len(), OTHERS)?;
+        self.contents.others.push(OtherEntry {
             path: self.path.as_str().into(),
             description,
             node: Some(id),
@@ -349,10 +351,10 @@ impl<'a> Walk<'a> {
         let bytes = self.path.len() as u64;
         self.name_bytes = self.name_bytes.saturating_add(bytes);
         let listed = self
-            .listing
+            .contents
             .tensors
             .len()
-            .saturating_add(self.listing.others.len());
+            .saturating_add(self.contents.others.len());
         let listed = (listed as u64).saturating_add(1);
         if listed > self.object.graph().len() as u64 {
             let taken = bytes.saturating_add(BYTES_PER_NAME);
@@ -377,8 +379,8 @@ impl<'a> Walk<'a> {
             }
         }
         let number = u32::try_from(place).unwrap_or_default() | kind;
-        let (path, listing) = (&self.path, &self.listing);
-        let is_name = |other| listing.is_name(other, path);
+        let (path, contents) = (&self.path, &self.contents);
+        let is_name = |other| contents.is_name(other, path);
         self.names.insert(path, number, is_name).map_err(|_| {
             let name = self.path.clone();
             Error::new(ErrorKind::NameCollision { name })
@@ -387,11 +389,11 @@ impl<'a> Walk<'a> {
 
     /// Lists the tensors that no name leads to, such as attributes of tensors and keys of mappings.
     fn nameless(&mut self) -> Result<()> {
-        for (id, node) in self.survey.nameless(self.object) {
+        for (id, node) in self.reachable.nameless(self.object) {
             let graph = self.object.graph();
             self.path = match graph.offset(id) {
                 Some(offset) => format!("<tensor at {offset:#x}>"),
-                None => format!("<tensor {}>", self.listing.others.len()),
+                None => format!("<tensor {}>", self.contents.others.len()),
             };
             let what = match node {
                 TensorNode::Read(info) => tensor_in_words(info.dtype, &info.shape),

@@ -6,7 +6,7 @@
 use crate::pickle::{Call, Graph, Node, NodeId, Text};
 use crate::torch::TorchObject;
 
-use super::view;
+use super::children;
 
 /// Characters of a text that are kept.
 const MAX_CHARACTERS: usize = 2000;
@@ -126,8 +126,8 @@ impl ValueReader<'_> {
 
     /// A value, unless it is one that only words can tell.
     fn plain(&mut self, id: NodeId, depth: usize) -> Option<PickledValue> {
-        let id = view::unwrapped(self.graph, id);
-        let is_container = !view::is_plain(self.graph.node(id));
+        let id = children::unwrapped(self.graph, id);
+        let is_container = !children::is_plain(self.graph.node(id));
         if is_container && depth >= MAX_DEPTH {
             return None;
         }
@@ -190,7 +190,7 @@ impl ValueReader<'_> {
             if self.left == 0 {
                 break;
             }
-            let key = view::key(self.graph, key, index);
+            let key = children::key(self.graph, key, index);
             values.push((shortened(&key), self.value(item, depth.saturating_add(1))));
         }
         (values, pairs.len())
@@ -203,11 +203,11 @@ impl ValueReader<'_> {
             return None;
         }
         let object = graph.object(id)?;
-        if let Some(pairs) = view::pairs(graph, id) {
+        if let Some(pairs) = children::pairs(graph, id) {
             let (pairs, count) = self.pairs(&pairs, depth);
             return Some(PickledValue::Mapping { pairs, count });
         }
-        let (module, name) = view::class(graph, object)?;
+        let (module, name) = children::class(graph, object)?;
         let class = crate::error::shown_path(module, name);
         if !object.items.is_empty() {
             return None;
@@ -264,7 +264,7 @@ impl ValueReader<'_> {
 
 /// The attributes that `BUILD` sets: a mapping of them, or a pair of two such, the second for slots.
 pub(super) fn attributes(graph: &Graph, state: NodeId) -> Option<Vec<(NodeId, NodeId)>> {
-    if let Some(pairs) = view::pairs(graph, state) {
+    if let Some(pairs) = children::pairs(graph, state) {
         return Some(pairs);
     }
     let &[attributes, slots] = graph.sequence(state)? else {
@@ -273,7 +273,7 @@ pub(super) fn attributes(graph: &Graph, state: NodeId) -> Option<Vec<(NodeId, No
     let mut all = Vec::new();
     for part in [attributes, slots] {
         if !graph.is_none(part) {
-            all.extend(view::pairs(graph, part)?);
+            all.extend(children::pairs(graph, part)?);
         }
     }
     Some(all)

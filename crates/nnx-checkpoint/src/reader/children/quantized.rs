@@ -94,7 +94,7 @@ pub(super) fn add<'a>(
         };
         match addition {
             Attribute(_) => children.push(Child::new(name, id)),
-            Number(_) => children.push(Child::of_role(name, id, Role::Number)),
+            Number(_) => children.push(Child::of_role(name, id, Role::ScalarTensor)),
             PackedWeight(_) => packed_weight(graph, name, id, children),
         }
         told.push(name);
@@ -126,7 +126,7 @@ fn packed_weight<'a>(
     for (index, &member) in members.iter().enumerate() {
         if index != 1 {
             let key = format!("{name}.{index}");
-            children.push(Child::of_role(key, member, Role::Aside));
+            children.push(Child::of_role(key, member, Role::NonPersistent));
         }
     }
 }
@@ -158,8 +158,8 @@ pub(super) fn of_tuple<'a>(graph: &'a Graph, module: &Object) -> Option<Vec<Chil
     let mut children = Vec::new();
     for addition in kept {
         let (role, Attribute(name) | Number(name) | PackedWeight(name)) = match addition {
-            Number(_) => (Role::Number, addition),
-            _ => (Role::Kept, addition),
+            Number(_) => (Role::ScalarTensor, addition),
+            _ => (Role::Persistent, addition),
         };
         children.extend(value(name).map(|(_, &id)| Child::of_role(*name, id, role)));
     }
@@ -168,7 +168,7 @@ pub(super) fn of_tuple<'a>(graph: &'a Graph, module: &Object) -> Option<Vec<Chil
         .iter()
         .zip(values)
         .filter(|(name, _)| !is_kept(name))
-        .map(|(name, &id)| Child::of_role(*name, id, Role::Aside))
+        .map(|(name, &id)| Child::of_role(*name, id, Role::NonPersistent))
         .collect();
     children.extend(rest);
     Some(children)

@@ -1,13 +1,13 @@
 //! What lies below an object of a graph, and under which names.
 
-mod effort;
 mod module;
 mod object;
 mod quantized;
+mod visit_cost;
 
-pub(super) use self::effort::effort;
 pub(super) use self::object::{has_attributes, pairs};
 pub(super) use self::quantized::script_object;
+pub(super) use self::visit_cost::visit_cost;
 
 use std::borrow::Cow;
 
@@ -30,22 +30,22 @@ pub(super) struct Child<'a> {
 /// What an object is to the `state_dict()` of the module that it lies below.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Role {
-    /// A part of it, as everything is that lies below no module.
-    Kept,
-    /// A part of it, as a tensor that is made of the number.
-    Number,
-    /// Tensors there are no tensors of the checkpoint, because `state_dict()` leaves them out.
-    Aside,
+    /// It is part of it, as everything is that is below no module.
+    Persistent,
+    /// It is part of it, as a tensor that is made of the number.
+    ScalarTensor,
+    /// `state_dict()` leaves it out, so that a tensor in it is no tensor of the checkpoint.
+    NonPersistent,
 }
 
 impl<'a> Child<'a> {
     fn new(key: impl Into<Cow<'a, str>>, id: NodeId) -> Self {
-        Self::of_role(key, id, Role::Kept)
+        Self::of_role(key, id, Role::Persistent)
     }
 
     /// Whether it is a number that is listed as a tensor.
     pub(super) fn is_number(&self, graph: &Graph) -> bool {
-        self.role == Role::Number && number::dtype(graph.node(self.id)).is_some()
+        self.role == Role::ScalarTensor && number::dtype(graph.node(self.id)).is_some()
     }
 
     fn of_role(key: impl Into<Cow<'a, str>>, id: NodeId, role: Role) -> Self {
@@ -59,7 +59,7 @@ impl<'a> Child<'a> {
 
 /// The objects below one, in the order of the file; none for one that nothing lies below, and for a
 /// sequence whose items are all plain, however long it is.
-pub(super) fn children(graph: &Graph, id: NodeId) -> Vec<Child<'_>> {
+pub(super) fn below(graph: &Graph, id: NodeId) -> Vec<Child<'_>> {
     match graph.node(id) {
         Node::Tuple(items) | Node::FrozenSet(items) => unless_plain(graph, items),
         Node::List(items) | Node::Set(items) => unless_plain(graph, items),

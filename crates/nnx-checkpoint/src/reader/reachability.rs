@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::arrays::Lengths;
-use super::view::{self, Child};
+use super::children::{self, Child};
 use crate::error::{Error, Result};
 use crate::numpy::Array;
 use crate::pickle::{Graph, Node, NodeId, NodeMap};
@@ -12,7 +12,7 @@ use crate::{Dtype, Limits};
 
 /// The objects below the roots: what lies below each, which are tensors, and which hold one.
 #[derive(Debug)]
-pub(super) struct Survey<'a> {
+pub(super) struct Reachability<'a> {
     /// Of a file whose arrays are tensors, how long their contents are.
     lengths: Option<Lengths>,
     children: NodeMap<Vec<Child<'a>>>,
@@ -49,7 +49,7 @@ pub(super) struct Wrapper {
 }
 
 impl Wrapper {
-    fn of_tensor(tensor: &TensorNode) -> Option<Self> {
+    fn from_tensor(tensor: &TensorNode) -> Option<Self> {
         let TensorNode::Read(info) = tensor else {
             return None;
         };
@@ -77,7 +77,7 @@ pub(super) enum TensorNode {
 }
 
 impl TensorNode {
-    fn of(object: &TorchObject, id: NodeId, lengths: Option<&mut Lengths>) -> Option<Self> {
+    fn from_node(object: &TorchObject, id: NodeId, lengths: Option<&mut Lengths>) -> Option<Self> {
         match (object.tensor_info(id), lengths) {
             (Ok(Some(info)), _) => Some(Self::Read(info)),
             (Err(_), _) => Some(Self::Refused),
@@ -101,14 +101,14 @@ impl TensorNode {
     }
 }
 
-impl<'a> Survey<'a> {
+impl<'a> Reachability<'a> {
     /// Looks at everything below the roots, each object once.
     ///
     /// # Errors
     /// When the keys and attribute names met take more than [`Limits::max_name_bytes`]: a pickle may
     /// share one long text among many. When there are more of them than
     /// [`Limits::max_pickle_nodes`]: it may share one long list of arguments or attributes.
-    pub(super) fn of(
+    pub(super) fn new(
         object: &'a TorchObject,
         roots: &[NodeId],
         has_arrays: bool,
@@ -117,7 +117,7 @@ impl<'a> Survey<'a> {
         let mut key_bytes: u64 = 0;
         let mut met: u64 = 0;
         let graph = object.graph();
-        let mut survey = Self {
+        let mut reachable = Self {
             lengths: has_arrays.then(Lengths::default),
             children: NodeMap::default(),
             wrappers: NodeMap::default(),
@@ -130,29 +130,29 @@ impl<'a> Survey<'a> {
         // What holds a number that is listed as a tensor.
         let mut reached: Vec<NodeId> = Vec::new();
         while let Some(id) = waiting.pop() {
-            if survey.mark(id) != Mark::New {
+            if reachable.mark(id) != Mark::New {
                 continue;
             }
-            let tensor = TensorNode::of(object, id, survey.lengths.as_mut());
-            let wrapper = tensor.as_ref().and_then(Wrapper::of_tensor);
+            let tensor = TensorNode::from_node(object, id, reachable.lengths.as_mut());
+            let wrapper = tensor.as_ref().and_then(Wrapper::from_tensor);
             if let Some(tensor) = tensor.filter(|_| wrapper.is_none()) {
-                let place = u32::try_from(survey.tensors.len()).unwrap_or(u32::MAX);
-                survey.set(id, Mark::Tensor(place));
-                survey.tensors.push((id, tensor));
+                let place = u32::try_from(reachable.tensors.len()).unwrap_or(u32::MAX);
+                reachable.set(id, Mark::Tensor(place));
+                reachable.tensors.push((id, tensor));
                 continue;
             }
-            survey.set(id, Mark::Seen);
-            met = met.saturating_add(view::effort(graph, id));
+            reachable.set(id, Mark::Seen);
+            met = met.saturating_add(children::visit_cost(graph, id));
             if met > limits.max_pickle_nodes {
                 let allowed = limits.max_pickle_nodes;
                 return Err(Error::limit("max_pickle_nodes", allowed, met));
             }
             let mut children = match &wrapper {
-                Some(wrapper) => view::attributes_of_tensor(graph, wrapper.state),
-                None => view::children(graph, id),
+                Some(wrapper) => children::attributes_of_tensor(graph, wrapper.state),
+                None => children::below(graph, id),
             };
             if let Some(wrapper) = wrapper {
-                survey.wrappers.insert(id, wrapper);
+                reachable.wrappers.insert(id, wrapper);
             }
             if children.is_empty() {
                 continue;
@@ -165,32 +165,32 @@ impl<'a> Survey<'a> {
                 return Err(Error::limit("max_name_bytes", allowed, key_bytes));
             }
             for child in &mut children {
-                child.id = view::unwrapped(graph, child.id);
-                if child.is_number(graph) && survey.mark(id) == Mark::Seen {
-                    survey.set(id, Mark::Holder);
+                child.id = children::unwrapped(graph, child.id);
+                if child.is_number(graph) && reachable.mark(id) == Mark::Seen {
+                    reachable.set(id, Mark::Holder);
                     reached.push(id);
                 }
                 // What has nothing below it and is no tensor leads to none.
-                if !view::is_plain(graph.node(child.id)) {
+                if !children::is_plain(graph.node(child.id)) {
                     above.push((child.id, id));
                     waiting.push(child.id);
                 }
             }
-            survey.children.insert(id, children);
+            reachable.children.insert(id, children);
         }
         above.sort_unstable();
-        reached.extend(survey.tensors.iter().map(|tensor| tensor.0));
+        reached.extend(reachable.tensors.iter().map(|tensor| tensor.0));
         while let Some(id) = reached.pop() {
             let first = above.partition_point(|pair| pair.0 < id);
             let pairs = above.get(first..).unwrap_or_default();
             for &(_, holder) in pairs.iter().take_while(|pair| pair.0 == id) {
-                if survey.mark(holder) == Mark::Seen {
-                    survey.set(holder, Mark::Holder);
+                if reachable.mark(holder) == Mark::Seen {
+                    reachable.set(holder, Mark::Holder);
                     reached.push(holder);
                 }
             }
         }
-        Ok(survey)
+        Ok(reachable)
     }
 
     fn mark(&self, id: NodeId) -> Mark {
@@ -257,7 +257,7 @@ impl<'a> Survey<'a> {
             .nodes()
             .filter(|(id, node)| matches!(node, Node::Object(_)) && self.mark(*id) == Mark::New)
             .map(|(id, _)| id)
-            .filter_map(|id| Some((id, TensorNode::of(object, id, lengths.as_mut())?)))
+            .filter_map(|id| Some((id, TensorNode::from_node(object, id, lengths.as_mut())?)))
             .collect();
         if !found.is_empty() {
             let parts = self.parts(graph);

@@ -12,7 +12,7 @@ use crate::torch::{TensorInfo, TorchObject};
 
 /// One file of an open checkpoint.
 #[derive(Debug)]
-pub(super) enum Part {
+pub(super) enum OpenFile {
     Torch(TorchFile),
     SafeTensors(SafeTensors),
 }
@@ -26,7 +26,7 @@ pub(super) struct TorchFile {
     pub(super) arrays: ArrayContents,
 }
 
-impl Part {
+impl OpenFile {
     /// What the pickle says of the tensor of a row.
     pub(super) fn info(&self, row: &TensorRow) -> Option<&TensorInfo> {
         match self {

@@ -2,10 +2,10 @@
 
 use crate::pickle::{Call, Graph, Node, NodeId};
 
-/// Members that [`children`](super::children) looks at for one object, as far as others can share
+/// Members that [`below`](super::below) looks at for one object, as far as others can share
 /// them: many objects can have one tuple of arguments or one state in common, and each looks through
 /// it anew.
-pub(in crate::reader) fn effort(graph: &Graph, id: NodeId) -> u64 {
+pub(in crate::reader) fn visit_cost(graph: &Graph, id: NodeId) -> u64 {
     let Some(object) = graph.object(id) else {
         return members(graph, id);
     };

@@ -64,19 +64,19 @@ pub(super) fn children<'a>(graph: &'a Graph, module: &Object) -> Option<Vec<Chil
             }
         }
     };
-    named(&parameters, Role::Kept, &mut children);
+    named(&parameters, Role::Persistent, &mut children);
     let (persistent, others): (Vec<_>, Vec<_>) = buffers
         .into_iter()
         .partition(|(name, _)| !is_transient(*name));
-    named(&persistent, Role::Kept, &mut children);
+    named(&persistent, Role::Persistent, &mut children);
     let added = quantized::add(graph, module, state, &mut children);
-    named(&modules, Role::Kept, &mut children);
-    named(&others, Role::Aside, &mut children);
+    named(&modules, Role::Persistent, &mut children);
+    named(&others, Role::NonPersistent, &mut children);
     for (index, &(name, id)) in graph.dict_pairs(state)?.iter().enumerate() {
         let key = super::key(graph, name, index);
         let is_told = HOLDERS.contains(&&*key) || added.contains(&&*key);
         if !is_told && !says_nothing(graph, &key, id) {
-            children.push(Child::of_role(key, id, Role::Aside));
+            children.push(Child::of_role(key, id, Role::NonPersistent));
         }
     }
     for (index, &(name, id)) in beside.iter().enumerate() {
@@ -84,7 +84,7 @@ pub(super) fn children<'a>(graph: &'a Graph, module: &Object) -> Option<Vec<Chil
             children.push(Child::of_role(
                 super::key(graph, name, index),
                 id,
-                Role::Aside,
+                Role::NonPersistent,
             ));
         }
     }
