@@ -305,7 +305,7 @@ fn a_tensor_of_another_class_is_flattened() {
     let path = target.path().join("whole.pt");
     convert(&source, &path, &ConvertOptions::default()).unwrap();
     let back = CheckpointReader::open(&path).unwrap();
-    assert_eq!(back.others().len(), reader.others().len());
+    assert_eq!(back.non_tensors().len(), reader.non_tensors().len());
     // A plain dict has the parts, and not the class beside them.
     let path = target.path().join("flat.pt");
     convert(
@@ -325,7 +325,7 @@ fn a_piece_of_a_dtensor_is_told_to_be_one() {
     let reader = CheckpointReader::open(fixtures_dir().join(path)).unwrap();
     assert!(reader.entry("emb.weight").is_none());
     assert!(reader.entry("emb.weight._local_tensor").is_some());
-    let mut others = reader.others().iter();
+    let mut others = reader.non_tensors().iter();
     let whole = others.find(|other| other.path() == "emb.weight").unwrap();
     let description = whole.description();
     assert!(

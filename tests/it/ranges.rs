@@ -143,7 +143,12 @@ fn a_map_changes_nothing() {
                 (one, other) => panic!("{}: {one:?} and {other:?}", path.display()),
             };
             assert_eq!(mapped.tensors(), remote.tensors(), "{}", path.display());
-            assert_eq!(mapped.others(), remote.others(), "{}", path.display());
+            assert_eq!(
+                mapped.non_tensors(),
+                remote.non_tensors(),
+                "{}",
+                path.display()
+            );
             assert_eq!(mapped.notes(), remote.notes(), "{}", path.display());
             for entry in mapped.tensors() {
                 let name = entry.name();

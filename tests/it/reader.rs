@@ -141,7 +141,7 @@ fn quantised_modules_are_named_as_their_state_dict() {
         let tensors = expected.get("tensors");
         let in_order: Vec<_> = tensors.state().keys().collect();
         assert_eq!(found, in_order, "{name}");
-        for other in reader.others() {
+        for other in reader.non_tensors() {
             let description = other.description();
             assert!(
                 !description.contains("no name leads"),

@@ -8,7 +8,7 @@ use nnx_tests::{Json, fixtures_dir};
 /// The value that is listed under a path.
 fn value(path: &Path, name: &str) -> PickledValue {
     let reader = CheckpointReader::open(path).unwrap_or_else(|error| panic!("{error}"));
-    let others = reader.others();
+    let others = reader.non_tensors();
     let entry = others.iter().find(|other| other.path() == name);
     let entry = entry.unwrap_or_else(|| panic!("no `{name}` in {others:?}"));
     reader
@@ -155,7 +155,7 @@ fn the_side_files_of_a_trainer_are_read() {
 fn the_groups_of_optimizers_are_read() {
     let path = fixtures_dir().join("scan/optimizer_states.pt");
     let reader = CheckpointReader::open(&path).unwrap();
-    let others = reader.others().iter();
+    let others = reader.non_tensors().iter();
     let rates = others.filter(|other| other.path().ends_with("param_groups.0.lr"));
     let rates: Vec<_> = rates.map(|other| reader.value(other)).collect();
     assert_eq!(rates, vec![Some(PickledValue::Float(0.1)); 10]);

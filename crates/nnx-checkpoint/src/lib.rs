@@ -99,7 +99,7 @@ pub use limits::Limits;
 pub use ndarray::ArrayElement;
 pub use open::OpenOptions;
 pub use reader::{
-    CheckpointReader, OtherEntry, PickledValue, Subtree, TensorEntry, index_or_file,
+    CheckpointReader, NonTensorEntry, PickledValue, Subtree, TensorEntry, index_or_file,
     load_state_dict, shards_of,
 };
 pub use save::save_atomic;

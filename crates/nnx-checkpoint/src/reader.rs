@@ -26,7 +26,7 @@ use bytes::Bytes;
 use indexmap::IndexMap;
 
 pub(crate) use self::alias::is_alias;
-pub use self::entry::{OtherEntry, TensorEntry};
+pub use self::entry::{NonTensorEntry, TensorEntry};
 use self::folder::Files;
 pub use self::folder::{index_or_file, shards_of};
 pub use self::subtree::{Subtree, load_state_dict};
@@ -63,7 +63,7 @@ pub struct CheckpointReader {
     /// Which of the tensors a name is of. The names of other values have numbers that are none of
     /// theirs.
     names: NameIndex,
-    others: Vec<OtherEntry>,
+    non_tensors: Vec<NonTensorEntry>,
     globals: Vec<GlobalRef>,
     metadata: IndexMap<String, String>,
     object: Option<Arc<TorchObject>>,
@@ -167,7 +167,7 @@ impl CheckpointReader {
             format,
             tensors: Vec::new(),
             names: NameIndex::default(),
-            others: Vec::new(),
+            non_tensors: Vec::new(),
             globals: Vec::new(),
             metadata: IndexMap::new(),
             object: None,
@@ -257,14 +257,14 @@ impl CheckpointReader {
     }
 
     /// Every leaf that is no tensor, in the order of the file. A path covers all that is below it.
-    pub fn others(&self) -> &[OtherEntry] {
-        &self.others
+    pub fn non_tensors(&self) -> &[NonTensorEntry] {
+        &self.non_tensors
     }
 
-    /// A value of [`others`](Self::others) with its type, as far as it is plain: numbers, texts, and
+    /// A value of [`non_tensors`](Self::non_tensors) with its type, as far as it is plain: numbers, texts, and
     /// containers and objects of them. None for anything else, and for the values of a sharded
     /// checkpoint.
-    pub fn value(&self, entry: &OtherEntry) -> Option<PickledValue> {
+    pub fn value(&self, entry: &NonTensorEntry) -> Option<PickledValue> {
         value::value(self.object.as_ref()?, entry.node()?)
     }
 
@@ -306,7 +306,7 @@ impl fmt::Debug for CheckpointReader {
         f.debug_struct("CheckpointReader")
             .field("format", &self.format)
             .field("tensors", &self.tensors.len())
-            .field("others", &self.others.len())
+            .field("non_tensors", &self.non_tensors.len())
             .finish_non_exhaustive()
     }
 }

@@ -48,7 +48,7 @@ fn judge(bytes: &Bytes) {
         (Ok(careful), Ok(any)) => {
             assert!(!dangerous_by_name(&careful), "a dangerous file was opened");
             assert_eq!(careful.tensors(), any.tensors());
-            assert_eq!(careful.others(), any.others());
+            assert_eq!(careful.non_tensors(), any.non_tensors());
             contents(&careful);
         }
         (Err(error), Ok(any)) => {
@@ -106,7 +106,7 @@ fn contents(checkpoint: &CheckpointReader) {
             return;
         }
     }
-    for other in checkpoint.others() {
+    for other in checkpoint.non_tensors() {
         assert!(
             !other.description().contains('\n'),
             "{:?} is not one line",
@@ -114,7 +114,7 @@ fn contents(checkpoint: &CheckpointReader) {
         );
     }
     if checkpoint.tensors().is_empty()
-        && checkpoint.others().is_empty()
+        && checkpoint.non_tensors().is_empty()
         && let Some(object) = checkpoint.object()
     {
         let lost = object

@@ -51,7 +51,7 @@ pub(crate) fn read(path: &Path) -> Result<Outcome, Error> {
     Ok(Outcome {
         tensors,
         others: reader
-            .others()
+            .non_tensors()
             .iter()
             .map(|other| other.path().to_owned())
             .collect(),

@@ -22,7 +22,7 @@ use crate::NNCheckpoint;
 use crate::error::{Error, ErrorKind, Result};
 use crate::torch::{TorchObject, write_records};
 use crate::zip::ZipWriter;
-use crate::{CheckpointReader, Dtype, Format, OtherEntry, Storage, TargetFormat};
+use crate::{CheckpointReader, Dtype, Format, NonTensorEntry, Storage, TargetFormat};
 
 /// Values that an error names.
 const SHOWN_VALUES: usize = 8;
@@ -36,7 +36,7 @@ pub(super) struct Plan {
     /// The text of the index, where there are several files.
     pub(super) index: Option<(PathBuf, String)>,
     pub(super) cast: usize,
-    pub(super) dropped: Vec<OtherEntry>,
+    pub(super) dropped: Vec<NonTensorEntry>,
     pub(super) dropped_metadata: Vec<String>,
     pub(super) notes: Vec<String>,
 }
@@ -144,7 +144,7 @@ impl Plan {
         if tensors.any(|tensor| !tensor.shape.contains(&0)) {
             return Ok(());
         }
-        let others = reader.others();
+        let others = reader.non_tensors();
         Err(Error::new(ErrorKind::NoTensors {
             empty: self.files.iter().map(|file| file.expected.len()).sum(),
             values: shown_values(others),
@@ -154,7 +154,7 @@ impl Plan {
 }
 
 /// The first of some values, each with what it is.
-fn shown_values(values: &[OtherEntry]) -> Vec<String> {
+fn shown_values(values: &[NonTensorEntry]) -> Vec<String> {
     let shown = values.iter().take(SHOWN_VALUES);
     shown
         .map(|entry| match entry.path() {
@@ -320,7 +320,7 @@ fn outdated_keys(_reader: &CheckpointReader, _options: &ConvertOptions) -> Vec<S
 /// What becomes of values that have no place in the target.
 #[derive(Debug, Default)]
 struct Held {
-    dropped: Vec<OtherEntry>,
+    dropped: Vec<NonTensorEntry>,
 }
 
 impl Held {
@@ -331,7 +331,7 @@ impl Held {
         selection: &Selection,
         options: &ConvertOptions,
     ) -> Result<Self> {
-        let dropped: Vec<OtherEntry> = selection
+        let dropped: Vec<NonTensorEntry> = selection
             .others
             .iter()
             .map(|(_, entry)| entry.clone())
@@ -358,7 +358,7 @@ pub(super) fn not_held(values: Vec<String>, count: usize, paths: Vec<String>) ->
 fn select_hint(reader: &CheckpointReader) -> Vec<String> {
     let top = |name: &str| name.split('.').next().unwrap_or(name).to_owned();
     let others: HashSet<String> = reader
-        .others()
+        .non_tensors()
         .iter()
         .map(|entry| top(entry.path()))
         .collect();

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::{Format, OtherEntry};
+use crate::{Format, NonTensorEntry};
 
 /// What a conversion did, or would do on a dry run.
 #[derive(Clone, Debug)]
@@ -21,7 +21,7 @@ pub struct Conversion {
     /// Tensors that were cast to another dtype.
     pub cast: usize,
     /// Values that were left out on request.
-    pub dropped: Vec<OtherEntry>,
+    pub dropped: Vec<NonTensorEntry>,
     /// Metadata keys that were left out on request.
     pub dropped_metadata: Vec<String>,
     /// What a user should know, such as names that became aliases.

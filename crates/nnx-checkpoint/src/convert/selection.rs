@@ -6,7 +6,7 @@ use super::options::ConvertOptions;
 use crate::error::{Error, ErrorKind, Result};
 use crate::pickle::{Call, Node};
 use crate::tensor::DerivedTensor;
-use crate::{CheckpointReader, Dtype, OtherEntry, Storage, Tensor};
+use crate::{CheckpointReader, Dtype, NonTensorEntry, Storage, Tensor};
 
 /// A tensor on its way.
 #[derive(Clone, Debug)]
@@ -22,7 +22,7 @@ pub(super) struct SelectedTensor {
 pub(super) struct Selection {
     pub(super) tensors: Vec<SelectedTensor>,
     /// Values that are no tensors, each with its name in the target.
-    pub(super) others: Vec<(String, OtherEntry)>,
+    pub(super) others: Vec<(String, NonTensorEntry)>,
 }
 
 impl Selection {
@@ -61,7 +61,7 @@ impl Selection {
                 tensor: entry.unread_tensor()?,
             });
         }
-        for entry in reader.others() {
+        for entry in reader.non_tensors() {
             if is_empty_root(reader, entry) {
                 continue;
             }
@@ -170,7 +170,7 @@ impl<'a> Names<'a> {
         };
         let mut first: Vec<&str> = Vec::new();
         let names = reader.tensors().iter().map(|entry| entry.name());
-        for name in names.chain(reader.others().iter().map(OtherEntry::path)) {
+        for name in names.chain(reader.non_tensors().iter().map(NonTensorEntry::path)) {
             let top = name.split('.').next().unwrap_or(name);
             if !first.contains(&top) {
                 first.push(top);
@@ -187,7 +187,7 @@ impl<'a> Names<'a> {
 }
 
 /// Whether it is the root of a file that holds nothing.
-fn is_empty_root(reader: &CheckpointReader, entry: &OtherEntry) -> bool {
+fn is_empty_root(reader: &CheckpointReader, entry: &NonTensorEntry) -> bool {
     let is_empty = |node| {
         reader.object().is_some_and(|object| {
             let graph = object.graph();
@@ -213,7 +213,7 @@ fn full_path(reader: &CheckpointReader, path: &str) -> String {
     let is_there = |path: &str| {
         let names = reader.tensors().iter().map(|entry| entry.name());
         names
-            .chain(reader.others().iter().map(OtherEntry::path))
+            .chain(reader.non_tensors().iter().map(NonTensorEntry::path))
             .any(|name| below(name, path).is_some())
     };
     #[cfg(feature = "nnx")]

@@ -186,14 +186,14 @@ pub(super) fn byte_len(dtype: Dtype, shape: &[usize]) -> u64 {
 
 /// A value of an open checkpoint that is no tensor.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OtherEntry {
+pub struct NonTensorEntry {
     pub(super) path: Arc<str>,
     pub(super) description: String,
     pub(super) node: Option<NodeId>,
     pub(super) is_flattened: bool,
 }
 
-impl OtherEntry {
+impl NonTensorEntry {
     /// Whether it is a tensor of a class of its own, whose parts are listed below its name.
     pub(crate) fn is_flattened(&self) -> bool {
         self.is_flattened

@@ -18,7 +18,7 @@ use std::collections::HashSet;
 
 use super::children::{self, Child, Role};
 use super::describe::describe;
-use super::entry::{OtherEntry, byte_len};
+use super::entry::{NonTensorEntry, byte_len};
 use super::reachability::{Reachability, TensorNode, Wrapper};
 use super::table::{TensorRow, TensorTable};
 use super::{CheckpointReader, number};
@@ -34,21 +34,21 @@ const BYTES_PER_NAME: u64 = 128;
 
 /// What is added to the number that a name has in the index where it is not that of a tensor, but
 /// that of another value.
-const OTHERS: u32 = 1 << 31;
+const NON_TENSORS: u32 = 1 << 31;
 
 /// Everything that a graph holds, by name.
 #[derive(Debug, Default)]
 struct Contents {
     tensors: TensorTable,
-    others: Vec<OtherEntry>,
+    non_tensors: Vec<NonTensorEntry>,
 }
 
 impl Contents {
     fn is_name(&self, number: u32, name: &str) -> bool {
-        let index = usize::try_from(number & !OTHERS).unwrap_or(usize::MAX);
-        if number & OTHERS != 0 {
+        let index = usize::try_from(number & !NON_TENSORS).unwrap_or(usize::MAX);
+        if number & NON_TENSORS != 0 {
             return self
-                .others
+                .non_tensors
                 .get(index)
                 .is_some_and(|other| *other.path == *name);
         }
@@ -103,7 +103,7 @@ pub(super) fn list(
     walk.nameless()?;
     // An array has a storage of its own, whichever others share its content.
     reader.storages = object.storage_count().saturating_add(walk.arrays.len());
-    reader.others = walk.contents.others;
+    reader.non_tensors = walk.contents.non_tensors;
     reader.names = walk.names;
     Ok((walk.contents.tensors, reachable.into_infos()))
 }
@@ -312,8 +312,8 @@ impl<'a> Walk<'a> {
     }
 
     fn push_other(&mut self, id: NodeId, description: String, is_flattened: bool) -> Result<()> {
-        self.name(self.contents.others.len(), OTHERS)?;
-        self.contents.others.push(OtherEntry {
+        self.name(self.contents.non_tensors.len(), NON_TENSORS)?;
+        self.contents.non_tensors.push(NonTensorEntry {
             path: self.path.as_str().into(),
             description,
             node: Some(id),
@@ -354,13 +354,13 @@ impl<'a> Walk<'a> {
             .contents
             .tensors
             .len()
-            .saturating_add(self.contents.others.len());
+            .saturating_add(self.contents.non_tensors.len());
         let listed = (listed as u64).saturating_add(1);
         if listed > self.object.graph().len() as u64 {
             let taken = bytes.saturating_add(BYTES_PER_NAME);
             self.shared_name_bytes = self.shared_name_bytes.saturating_add(taken);
         }
-        let max_listed = self.limits.max_listed.min(OTHERS.into());
+        let max_listed = self.limits.max_listed.min(NON_TENSORS.into());
         for (limit, allowed, found) in [
             ("max_listed", max_listed, listed),
             (
@@ -393,7 +393,7 @@ impl<'a> Walk<'a> {
             let graph = self.object.graph();
             self.path = match graph.offset(id) {
                 Some(offset) => format!("<tensor at {offset:#x}>"),
-                None => format!("<tensor {}>", self.contents.others.len()),
+                None => format!("<tensor {}>", self.contents.non_tensors.len()),
             };
             let what = match node {
                 TensorNode::Read(info) => tensor_in_words(info.dtype, &info.shape),

@@ -147,11 +147,11 @@ impl CheckpointReader {
         if self.files == 0 && file.format != Format::SafeTensors {
             self.format = Format::ShardedTorch;
         }
-        for mut other in file.others {
+        for mut other in file.non_tensors {
             // Several graphs: a node alone does not tell which.
             other.node = None;
             other.description.push_str(&format!(", in shard `{shard}`"));
-            self.others.push(other);
+            self.non_tensors.push(other);
         }
         for mut global in file.globals {
             global.entry = Some(match global.entry {

@@ -34,7 +34,7 @@ fn check(
     let names: Vec<_> = reader.tensors().iter().map(TensorEntry::name).collect();
     assert_eq!(names, expected);
     let others: Vec<_> = reader
-        .others()
+        .non_tensors()
         .iter()
         .map(|other| (other.path(), other.description()))
         .collect();
@@ -144,8 +144,8 @@ fn cycles_are_walked_once() {
     zip.record("version", b"3\n").unwrap();
     let reader = open(zip.finish().unwrap(), Limits::default()).unwrap();
     assert_eq!(reader.tensors().len(), 1);
-    let [other] = reader.others() else {
-        panic!("{:?}", reader.others());
+    let [other] = reader.non_tensors() else {
+        panic!("{:?}", reader.non_tensors());
     };
     assert_eq!(
         (other.path(), other.description()),
@@ -203,7 +203,7 @@ fn sharing_does_not_explode() {
     // 2^60 numbers, if they were walked one by one.
     let plain = bomb(60, |b| b.int(1));
     let reader = open(plain, Limits::default()).unwrap();
-    assert!(reader.tensors().is_empty() && reader.others().len() < 100);
+    assert!(reader.tensors().is_empty() && reader.non_tensors().len() < 100);
     // 2^60 names of one tensor.
     let named = bomb(60, |b| b.tensor(&tensor(1)).unwrap());
     let error = open(named, Limits::default().max_listed(10_000)).unwrap_err();
@@ -376,7 +376,10 @@ fn a_dangerous_global_is_refused_or_listed() {
         .find(|global| global.level == SafetyLevel::Dangerous);
     assert_eq!(dangerous.and_then(|global| global.offset), offset);
     assert_eq!(
-        reader.others().first().map(OtherEntry::description),
+        reader
+            .non_tensors()
+            .first()
+            .map(NonTensorEntry::description),
         Some("what a call of `os.system` makes")
     );
 }

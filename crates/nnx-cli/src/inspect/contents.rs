@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use indexmap::IndexMap;
-use nnx::checkpoint::{CheckpointReader, Dtype, Format, GlobalRef, OtherEntry, TensorEntry};
+use nnx::checkpoint::{CheckpointReader, Dtype, Format, GlobalRef, NonTensorEntry, TensorEntry};
 use serde::{Serialize, Serializer};
 
 use super::nn_checkpoint::NNCheckpointPart;
@@ -70,7 +70,7 @@ impl Contents {
     pub(super) fn of(opened: &Opened, path: &Path, prefix: &str) -> Self {
         let reader = opened.reader();
         let mut budget = Budget::default();
-        let others = reader.others().iter();
+        let others = reader.non_tensors().iter();
         Self {
             path: PathText::new(path),
             format: reader.format(),
@@ -111,7 +111,7 @@ impl Default for Budget {
 }
 
 impl Budget {
-    fn value(&mut self, reader: &CheckpointReader, other: &OtherEntry) -> Option<TypedValue> {
+    fn value(&mut self, reader: &CheckpointReader, other: &NonTensorEntry) -> Option<TypedValue> {
         self.values = self.values.checked_sub(1)?;
         let value = reader.value(other)?;
         self.bytes = self.bytes.checked_sub(values::bytes(&value))?;

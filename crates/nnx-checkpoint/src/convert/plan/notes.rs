@@ -20,7 +20,10 @@ pub(super) fn of_tensors_alone(reader: &CheckpointReader) -> Vec<String> {
             "the versions of the modules (`_metadata`) have no place in the target".to_owned(),
         );
     }
-    let flattened = reader.others().iter().filter(|other| other.is_flattened());
+    let flattened = reader
+        .non_tensors()
+        .iter()
+        .filter(|other| other.is_flattened());
     let flattened: Vec<&str> = flattened.map(|other| other.path()).collect();
     notes.extend(listed(&flattened).map(|names| {
         format!("{names}: the class has no place in the target, where its parts are tensors of their own")
