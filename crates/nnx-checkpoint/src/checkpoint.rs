@@ -2,12 +2,12 @@
 
 mod allowed;
 mod classes;
+mod dataclass_state;
 mod decode;
 mod encode;
 mod metadata;
 mod numpy;
 mod plain;
-mod slots;
 
 use std::fs;
 use std::io::Write;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use nnx_params::{NNCheckpointTransform, NNIterationDataPoint, NNModelParams, NetParams};
 
-use self::slots::Surplus;
+use self::dataclass_state::UnknownFields;
 use crate::error::{Error, Result};
 use crate::open::{Opened, open};
 use crate::save::save_atomic;
@@ -61,7 +61,7 @@ pub struct NNCheckpoint {
     /// Texts in a safetensors file's metadata that are not NNx's own; written back to that form.
     pub extra_metadata: IndexMap<String, String>,
     /// What a newer version of NNx stored beyond the fields known here; written back to pickles.
-    surplus: Surplus,
+    unknown_fields: UnknownFields,
 }
 
 /// The two forms of a checkpoint file.
@@ -121,7 +121,7 @@ impl NNCheckpoint {
             training_state_id: None,
             training_state_present: None,
             extra_metadata: IndexMap::new(),
-            surplus: Surplus::new(),
+            unknown_fields: UnknownFields::new(),
         }
     }
 

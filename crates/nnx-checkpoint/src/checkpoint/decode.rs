@@ -11,8 +11,8 @@ use nnx_params::{
     ClassTable, NNCheckpointTransform, NetParams, PickleForm, PythonClass, State, Value,
 };
 
+use super::dataclass_state::{DataclassState, UnknownFields};
 use super::plain::Plain;
-use super::slots::{Slots, Surplus};
 use super::{NNCheckpoint, allowed};
 use crate::Limits;
 use crate::error::{Error, ErrorKind, Result};
@@ -23,7 +23,7 @@ use crate::torch::{PickledObject, TorchObject};
 /// Whether the object is an instance of `NNCheckpoint`, sound or not.
 pub(super) fn is_checkpoint(object: &TorchObject) -> bool {
     let graph = object.graph();
-    Slots::class_of(graph, graph.root()) == Some(CLASS)
+    DataclassState::class_of(graph, graph.root()) == Some(CLASS)
 }
 
 /// Rebuilds a checkpoint from a graph, whose every class must be on the list of allowed ones.
@@ -34,7 +34,7 @@ pub(super) fn checkpoint(object: &Arc<TorchObject>, limits: &Limits) -> Result<N
 fn decoded(object: &Arc<TorchObject>, limits: &Limits) -> Result<NNCheckpoint> {
     let graph = object.graph();
     let root = graph.root();
-    if Slots::class_of(graph, root) != Some(CLASS) {
+    if DataclassState::class_of(graph, root) != Some(CLASS) {
         return Err(Error::new(ErrorKind::NotNNCheckpoint {
             found: graph.describe(root),
         }));
@@ -44,7 +44,7 @@ fn decoded(object: &Arc<TorchObject>, limits: &Limits) -> Result<NNCheckpoint> {
         object,
         graph,
         plain: Plain::new(graph, limits),
-        surplus: Surplus::new(),
+        unknown_fields: UnknownFields::new(),
     }
     .checkpoint(root)
 }
@@ -53,24 +53,24 @@ struct Decoder<'a> {
     object: &'a Arc<TorchObject>,
     graph: &'a Graph,
     plain: Plain<'a>,
-    surplus: Surplus,
+    unknown_fields: UnknownFields,
 }
 
 impl<'a> Decoder<'a> {
     fn checkpoint(mut self, root: NodeId) -> Result<NNCheckpoint> {
-        let slots = self.slots(root, (CLASS.0, CLASS.1, FIELDS), "checkpoint")?;
-        let net_params = slots.optional("net_params");
+        let state = self.dataclass_state(root, (CLASS.0, CLASS.1, FIELDS), "checkpoint")?;
+        let net_params = state.optional("net_params");
         let net_params = net_params.map(|id| self.net_params(id)).transpose()?;
-        let net_state = self.state_dict(slots.require(NET_STATE)?)?;
-        let model_params = self.instance(slots.require("model_params")?, "model_params")?;
-        let idp = self.instance(slots.require("idp")?, "idp")?;
-        let transforms = slots.get("transforms");
+        let net_state = self.state_dict(state.require(NET_STATE)?)?;
+        let model_params = self.instance(state.require("model_params")?, "model_params")?;
+        let idp = self.instance(state.require("idp")?, "idp")?;
+        let transforms = state.get("transforms");
         let transforms = transforms.map(|id| self.transforms(id)).transpose()?;
-        let id = slots.optional("training_state_id").map(|id| {
+        let id = state.optional("training_state_id").map(|id| {
             let text = self.graph.text(id).map(str::to_owned);
             text.ok_or_else(|| self.expected("a text as `training_state_id`", id))
         });
-        let present = slots.optional("training_state_present").map(|id| {
+        let present = state.optional("training_state_present").map(|id| {
             let present = self.graph.bool(id);
             present.ok_or_else(|| self.expected("a bool as `training_state_present`", id))
         });
@@ -83,7 +83,7 @@ impl<'a> Decoder<'a> {
             training_state_id: id.transpose()?,
             training_state_present: present.transpose()?,
             extra_metadata: IndexMap::new(),
-            surplus: self.surplus,
+            unknown_fields: self.unknown_fields,
         })
     }
 
@@ -94,7 +94,7 @@ impl<'a> Decoder<'a> {
     }
 
     fn net_params(&mut self, id: NodeId) -> Result<NetParams> {
-        let class = Slots::class_of(self.graph, id);
+        let class = DataclassState::class_of(self.graph, id);
         let table = NetParams::TABLES
             .iter()
             .find(|table| class == Some((table.module, table.class)))
@@ -121,7 +121,7 @@ impl<'a> Decoder<'a> {
         match table.form {
             PickleForm::Slots => {
                 let class = (table.module, table.class, table.fields);
-                for (field, value) in self.slots(id, class, place)?.fields() {
+                for (field, value) in self.dataclass_state(id, class, place)?.fields() {
                     state.insert(field, self.field(value, table, field, place)?);
                 }
             }
@@ -172,44 +172,44 @@ impl<'a> Decoder<'a> {
 
     /// The values of an instance of a slotted dataclass (module, name and fields); what it holds
     /// beyond the fields known here is kept under its place.
-    fn slots(
+    fn dataclass_state(
         &mut self,
         id: NodeId,
         (module, class, fields): (&str, &'static str, &'static [&'static str]),
         place: &str,
-    ) -> Result<Slots<'a>> {
+    ) -> Result<DataclassState<'a>> {
         let graph = self.graph;
-        let values = (Slots::class_of(graph, id) == Some((module, class)))
-            .then(|| graph.sequence(Slots::state_of(graph, id)?))
+        let values = (DataclassState::class_of(graph, id) == Some((module, class)))
+            .then(|| graph.sequence(DataclassState::state_of(graph, id)?))
             .flatten()
             .ok_or_else(|| {
                 let count = fields.len();
                 let what = format!("an instance of `{class}` with a list of {count} values");
                 self.expected(&what, id)
             })?;
-        let slots = Slots {
+        let state = DataclassState {
             graph,
             class,
             fields,
             values,
         };
-        let surplus = slots.surplus();
-        if !surplus.is_empty() {
-            let kept = surplus
+        let unknown_fields = state.unknown_fields();
+        if !unknown_fields.is_empty() {
+            let kept = unknown_fields
                 .iter()
                 .map(|&id| PickledObject::new(Arc::clone(self.object), id));
-            self.surplus.insert(place.to_owned(), kept.collect());
+            self.unknown_fields.insert(place.to_owned(), kept.collect());
         }
-        Ok(slots)
+        Ok(state)
     }
 
     /// The attributes of an object whose state is a dict of them.
     fn attributes(&self, id: NodeId, table: &ClassTable) -> Result<&'a [(NodeId, NodeId)]> {
         let graph = self.graph;
-        if Slots::class_of(graph, id) != Some((table.module, table.class)) {
+        if DataclassState::class_of(graph, id) != Some((table.module, table.class)) {
             return Err(self.expected(&format!("an instance of `{}`", table.class), id));
         }
-        Slots::state_of(graph, id)
+        DataclassState::state_of(graph, id)
             .and_then(|state| graph.dict_pairs(state))
             .ok_or_else(|| self.expected("a dict of attributes", id))
     }

@@ -116,7 +116,7 @@ impl Encoder<'_> {
         place: &str,
     ) -> Result<NodeId> {
         let checkpoint = self.checkpoint;
-        for object in checkpoint.surplus.get(place).into_iter().flatten() {
+        for object in checkpoint.unknown_fields.get(place).into_iter().flatten() {
             values.push(self.builder.copy(object)?);
         }
         let values = self.builder.list(values);

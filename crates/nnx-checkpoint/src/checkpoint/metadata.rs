@@ -139,7 +139,7 @@ pub(super) fn parts(
              write the pickle form instead",
         ));
     }
-    if let Some((place, _)) = checkpoint.surplus.first() {
+    if let Some((place, _)) = checkpoint.unknown_fields.first() {
         return Err(Error::unsupported(format!(
             "`{place}` holds values of a newer version of NNx, for which the safetensors form has \
              no place; write the pickle form instead"

@@ -1,4 +1,4 @@
-//! The slot lists that NNx's frozen dataclasses pickle to.
+//! The lists of values that NNx's frozen dataclasses pickle to.
 
 use indexmap::IndexMap;
 
@@ -9,7 +9,7 @@ use crate::torch::PickledObject;
 /// An instance of one of NNx's slotted dataclasses: the values of its fields, by position, as
 /// `BUILD` hands them to the class's `__setstate__`.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Slots<'a> {
+pub(super) struct DataclassState<'a> {
     pub(super) graph: &'a Graph,
     pub(super) class: &'static str,
     pub(super) fields: &'static [&'static str],
@@ -17,7 +17,7 @@ pub(super) struct Slots<'a> {
     pub(super) values: &'a [NodeId],
 }
 
-impl<'a> Slots<'a> {
+impl<'a> DataclassState<'a> {
     /// The class of an object that is an instance made without arguments: module and name.
     pub(super) fn class_of(graph: &Graph, id: NodeId) -> Option<(&str, &str)> {
         match graph.object(id)?.call {
@@ -68,11 +68,11 @@ impl<'a> Slots<'a> {
     }
 
     /// Values behind the last field that this version knows.
-    pub(super) fn surplus(&self) -> &'a [NodeId] {
+    pub(super) fn unknown_fields(&self) -> &'a [NodeId] {
         self.values.get(self.fields.len()..).unwrap_or_default()
     }
 }
 
 /// Values that a newer version of NNx added behind the fields known here, by the place of the
 /// object that they belong to, such as `idp.train_edp`.
-pub(super) type Surplus = IndexMap<String, Vec<PickledObject>>;
+pub(super) type UnknownFields = IndexMap<String, Vec<PickledObject>>;
