@@ -52,15 +52,15 @@ impl TryFrom<&Tensor> for candle_core::Tensor {
         let bytes = tensor.to_bytes()?;
         let shape = tensor.shape();
         match dtype {
-            DType::U8 => of_values(values(&bytes, u8::from_le_bytes)?, shape),
-            DType::U32 => of_values(values(&bytes, u32::from_le_bytes)?, shape),
-            DType::I16 => of_values(values(&bytes, i16::from_le_bytes)?, shape),
-            DType::I32 => of_values(values(&bytes, i32::from_le_bytes)?, shape),
-            DType::I64 => of_values(values(&bytes, i64::from_le_bytes)?, shape),
-            DType::BF16 => of_values(values(&bytes, half::bf16::from_le_bytes)?, shape),
-            DType::F16 => of_values(values(&bytes, half::f16::from_le_bytes)?, shape),
-            DType::F32 => of_values(values(&bytes, f32::from_le_bytes)?, shape),
-            DType::F64 => of_values(values(&bytes, f64::from_le_bytes)?, shape),
+            DType::U8 => from_values(values(&bytes, u8::from_le_bytes)?, shape),
+            DType::U32 => from_values(values(&bytes, u32::from_le_bytes)?, shape),
+            DType::I16 => from_values(values(&bytes, i16::from_le_bytes)?, shape),
+            DType::I32 => from_values(values(&bytes, i32::from_le_bytes)?, shape),
+            DType::I64 => from_values(values(&bytes, i64::from_le_bytes)?, shape),
+            DType::BF16 => from_values(values(&bytes, half::bf16::from_le_bytes)?, shape),
+            DType::F16 => from_values(values(&bytes, half::f16::from_le_bytes)?, shape),
+            DType::F32 => from_values(values(&bytes, f32::from_le_bytes)?, shape),
+            DType::F64 => from_values(values(&bytes, f64::from_le_bytes)?, shape),
             _ => Self::from_raw_buffer(&bytes, dtype, shape, &Device::Cpu).map_err(refused),
         }
     }
@@ -75,7 +75,7 @@ fn values<T, const N: usize>(bytes: &[u8], value: impl Fn([u8; N]) -> T) -> Resu
 }
 
 /// A tensor of candle's that takes the values over as they are.
-fn of_values<T: WithDType>(values: Vec<T>, shape: &[usize]) -> Result<candle_core::Tensor> {
+fn from_values<T: WithDType>(values: Vec<T>, shape: &[usize]) -> Result<candle_core::Tensor> {
     candle_core::Tensor::from_vec(values, shape, &Device::Cpu).map_err(refused)
 }
 

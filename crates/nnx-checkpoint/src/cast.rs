@@ -172,7 +172,7 @@ impl Route {
         if let (Some(from), Some(to)) = (component(from), component(to)) {
             return Some(Self::Single(decode::single(from)?, encode::single(to)?));
         }
-        if let (Some(source), Some(target)) = (Integer::of(from), Integer::of(to)) {
+        if let (Some(source), Some(target)) = (Integer::from_dtype(from), Integer::from_dtype(to)) {
             return target
                 .holds(source)
                 .then(|| Some(Self::Double(decode::integer(from)?, encode::integer(to)?)))
@@ -211,7 +211,7 @@ struct Integer {
 }
 
 impl Integer {
-    fn of(dtype: Dtype) -> Option<Self> {
+    fn from_dtype(dtype: Dtype) -> Option<Self> {
         let (signed, bits) = match dtype {
             Dtype::Bool => (false, 1),
             Dtype::UInt8 => (false, 8),

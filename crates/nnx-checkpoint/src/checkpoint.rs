@@ -216,7 +216,7 @@ impl NNCheckpoint {
     }
 
     /// The checkpoint that an open file is, or several with an index are. Its tensors are unread.
-    pub(crate) fn of_reader(reader: &CheckpointReader, limits: &Limits) -> Result<Self> {
+    pub(crate) fn from_reader(reader: &CheckpointReader, limits: &Limits) -> Result<Self> {
         if let Some(object) = reader.object() {
             return decode::checkpoint(object, limits);
         }

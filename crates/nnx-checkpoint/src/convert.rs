@@ -90,7 +90,7 @@ pub fn convert_with(
     let (reader, opened) = CheckpointReader::open_located(source.as_ref(), &open)?;
     let in_source = |error: Error| error.in_path(source.as_ref());
     let in_target = |error: Error| error.in_path(target.as_ref());
-    let target = Target::of(target.as_ref(), &opened, options).map_err(in_target)?;
+    let target = Target::new(target.as_ref(), &opened, options).map_err(in_target)?;
     let plan = plan::plan(&reader, &target, options).map_err(in_source)?;
     if !options.allow_empty {
         plan.check_elements(&reader).map_err(in_source)?;

@@ -82,7 +82,7 @@ impl Array {
     /// # Errors
     /// When the arguments contradict each other. How many bytes the content has is not looked at.
     pub(crate) fn parse(graph: &Graph, id: NodeId) -> Option<Result<Self>> {
-        let parts = Parts::of_node(graph, id)?;
+        let parts = Parts::from_node(graph, id)?;
         let (kind, order) = dtype(graph, parts.dtype)?;
         let dtype = native(kind)?;
         is_plain_dtype(graph, parts.dtype)?;
@@ -202,7 +202,7 @@ struct Parts {
 
 impl Parts {
     /// What the call of a node says; `None` for another call.
-    fn of_node(graph: &Graph, id: NodeId) -> Option<Self> {
+    fn from_node(graph: &Graph, id: NodeId) -> Option<Self> {
         let ((module, name), args) = graph.reduce(id)?;
         if !is_untouched(graph, id) {
             return None;
@@ -214,7 +214,7 @@ impl Parts {
                 "_reconstruct",
                 &[class, ..],
                 Some(state),
-            ) if is_array_class(graph, class) => Self::of_state(graph, state),
+            ) if is_array_class(graph, class) => Self::from_state(graph, state),
             (
                 "numpy.core.numeric" | "numpy._core.numeric",
                 "_frombuffer",
@@ -241,7 +241,7 @@ impl Parts {
     }
 
     /// `(version, shape, dtype, is column by column, content)`; the first version states none.
-    fn of_state(graph: &Graph, state: NodeId) -> Option<Self> {
+    fn from_state(graph: &Graph, state: NodeId) -> Option<Self> {
         let state = graph.sequence(state)?;
         let (&[_, shape, dtype, columns, content] | &[shape, dtype, columns, content]) = state
         else {

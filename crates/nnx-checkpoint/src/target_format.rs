@@ -29,7 +29,7 @@ impl TargetFormat {
     }
 
     /// What files of that extension hold by custom.
-    pub fn of_extension(path: &Path) -> Option<Self> {
+    pub fn from_extension(path: &Path) -> Option<Self> {
         let extension = path.extension()?.to_str()?.to_ascii_lowercase();
         match extension.as_str() {
             "safetensors" => Some(Self::SafeTensors),

@@ -122,7 +122,7 @@ impl Piece {
 
 impl Plan {
     /// The plan for one file.
-    pub(super) fn of_file(file: FilePlan, cast: usize) -> Self {
+    pub(super) fn from_file(file: FilePlan, cast: usize) -> Self {
         Self {
             files: vec![file],
             index: None,
@@ -186,12 +186,12 @@ pub(super) fn plan(
     let mut transform = Transform::new(options);
     match target.format {
         TargetFormat::SafeTensors => {
-            let held = Held::of(reader, &selection, options)?;
+            let dropped = dropped_values(reader, &selection, options)?;
             let (metadata, dropped_metadata) = metadata(reader, options)?;
             let notes = notes::of_tensors_alone(reader);
             let mut plan =
                 tensors::plan(selection.tensors, metadata, target, options, &mut transform)?;
-            plan.dropped = held.dropped;
+            plan.dropped = dropped;
             plan.dropped_metadata = dropped_metadata;
             plan.notes.extend(notes);
             Ok(plan)
@@ -317,31 +317,22 @@ fn outdated_keys(_reader: &CheckpointReader, _options: &ConvertOptions) -> Vec<S
     Vec::new()
 }
 
-/// What becomes of values that have no place in the target.
-#[derive(Debug, Default)]
-struct Held {
-    dropped: Vec<NonTensorEntry>,
-}
-
-impl Held {
-    /// # Errors
-    /// When there are such values and the options do not say that they may go.
-    fn of(
-        reader: &CheckpointReader,
-        selection: &Selection,
-        options: &ConvertOptions,
-    ) -> Result<Self> {
-        let dropped: Vec<NonTensorEntry> = selection
-            .others
-            .iter()
-            .map(|(_, entry)| entry.clone())
-            .collect();
-        if dropped.is_empty() || options.drop_non_tensors {
-            return Ok(Self { dropped });
-        }
-        let values = shown_values(&dropped);
-        Err(not_held(values, dropped.len(), select_hint(reader)))
+/// The values that have no place in the target, which are left out.
+///
+/// # Errors
+/// When there are such values and the options do not say that they may go.
+fn dropped_values(
+    reader: &CheckpointReader,
+    selection: &Selection,
+    options: &ConvertOptions,
+) -> Result<Vec<NonTensorEntry>> {
+    let entries = selection.others.iter();
+    let dropped: Vec<NonTensorEntry> = entries.map(|(_, entry)| entry.clone()).collect();
+    if dropped.is_empty() || options.drop_non_tensors {
+        return Ok(dropped);
     }
+    let values = shown_values(&dropped);
+    Err(not_held(values, dropped.len(), select_hint(reader)))
 }
 
 /// An error that names values which have no place in the target, and the paths below which there are

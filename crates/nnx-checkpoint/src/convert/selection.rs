@@ -36,7 +36,7 @@ impl Selection {
         let mut selection = Self::default();
         let mut taken = HashSet::new();
         for entry in reader.tensors() {
-            let Some(name) = names.of_tensor(entry.name())? else {
+            let Some(name) = names.new_tensor_name(entry.name())? else {
                 continue;
             };
             if let Some(key) = key_in_words(&name) {
@@ -65,7 +65,7 @@ impl Selection {
             if is_empty_root(reader, entry) {
                 continue;
             }
-            let Some(name) = names.of(entry.path()) else {
+            let Some(name) = names.new_name(entry.path()) else {
                 continue;
             };
             if !taken.insert(name.clone()) {
@@ -113,7 +113,7 @@ impl<'a> Names<'a> {
     }
 
     /// The new name; none for what is not selected.
-    fn of(&mut self, name: &str) -> Option<String> {
+    fn new_name(&mut self, name: &str) -> Option<String> {
         if let Some(select) = &self.select {
             below(name, select)?;
             self.selected = true;
@@ -140,12 +140,12 @@ impl<'a> Names<'a> {
         Some(name)
     }
 
-    /// [`of`](Self::of) for a tensor, which has a name.
+    /// [`new_name`](Self::new_name) for a tensor, which has a name.
     ///
     /// # Errors
     /// When an option leaves nothing of the name.
-    fn of_tensor(&mut self, name: &str) -> Result<Option<String>> {
-        match self.of(name) {
+    fn new_tensor_name(&mut self, name: &str) -> Result<Option<String>> {
+        match self.new_name(name) {
             Some(new) if new.is_empty() && !name.is_empty() => Err(Error::unsupported(
                 "the options leave nothing of the tensor's name",
             )
@@ -253,14 +253,14 @@ fn below<'a>(name: &'a str, path: &str) -> Option<&'a str> {
 pub(super) struct Transform<'a> {
     options: &'a ConvertOptions,
     /// What became of a view: tensors that are one and the same stay so.
-    done: HashMap<View, Tensor>,
+    done: HashMap<ViewKey, Tensor>,
     /// How many tensors were cast.
     pub(super) cast: usize,
 }
 
 /// What a view is told by.
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct View {
+struct ViewKey {
     storage: usize,
     dtype: Dtype,
     offset: usize,
@@ -269,8 +269,8 @@ struct View {
     lazy_bits: (bool, bool),
 }
 
-impl View {
-    fn of(tensor: &Tensor) -> Self {
+impl ViewKey {
+    fn new(tensor: &Tensor) -> Self {
         Self {
             storage: tensor.storage().identity(),
             dtype: tensor.dtype(),
@@ -310,7 +310,7 @@ impl<'a> Transform<'a> {
         if !is_cast && !dense {
             return Ok(tensor.clone());
         }
-        let view = View::of(tensor);
+        let view = ViewKey::new(tensor);
         let known = match self.done.get(&view) {
             Some(known) => known.clone(),
             None => {

@@ -22,8 +22,8 @@ impl Target {
     ///
     /// # Errors
     /// When neither the options nor the extension tell the format, or the name is not one.
-    pub(super) fn of(path: &Path, source: &Path, options: &ConvertOptions) -> Result<Self> {
-        let by_extension = TargetFormat::of_extension(path);
+    pub(super) fn new(path: &Path, source: &Path, options: &ConvertOptions) -> Result<Self> {
+        let by_extension = TargetFormat::from_extension(path);
         let is_folder = ends_with_separator(path) || options.max_shard_size.is_some();
         if path.is_dir() || (by_extension.is_none() && is_folder) {
             let format = options.to.unwrap_or(TargetFormat::SafeTensors);

@@ -33,13 +33,13 @@ static BY_MODULE: LazyLock<Table<Below>> = LazyLock::new(|| {
     let names = NAMES
         .iter()
         .map(|&(module, names)| (module, Below::Named(names)));
-    Table::of(modules.chain(names))
+    Table::new(modules.chain(names))
 });
 /// Parts that are dangerous wherever they stand, and whether with underscores in front as well.
 static PARTS: LazyLock<Table<bool>> = LazyLock::new(|| {
     let exact = INTERNALS.iter().chain(ANYWHERE).map(|&part| (part, false));
     let leads = LEADS.iter().chain(PLAIN_LEADS).map(|&part| (part, true));
-    Table::of(exact.chain(leads))
+    Table::new(exact.chain(leads))
 });
 
 /// A table of texts that is asked very often, mostly for texts that are longer than any of them.
@@ -49,7 +49,7 @@ struct Table<T> {
 }
 
 impl<T: Copy> Table<T> {
-    fn of(entries: impl Iterator<Item = (&'static str, T)>) -> Self {
+    fn new(entries: impl Iterator<Item = (&'static str, T)>) -> Self {
         let map: HashMap<_, _> = entries.collect();
         let longest = map.keys().map(|text| text.len()).max().unwrap_or(0);
         Self { longest, map }

@@ -40,7 +40,7 @@ impl NewFile {
             _ => PathBuf::from("."),
         };
         fs::create_dir_all(&folder)?;
-        let name = orphans::Name::of(&target)?;
+        let name = orphans::TemporaryName::new(&target)?;
         orphans::remove(&folder, &name);
         let temporary = temporary(&folder, &name)?;
         if let Some(old) = old {
@@ -100,7 +100,7 @@ impl NewFile {
 }
 
 /// A new file beside the target, hidden, and named after it so that its origin can be told.
-fn temporary(folder: &Path, name: &orphans::Name) -> Result<NamedTempFile> {
+fn temporary(folder: &Path, name: &orphans::TemporaryName) -> Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(name.prefix()).suffix(orphans::SUFFIX);
     #[cfg(unix)]

@@ -20,16 +20,16 @@ const RANDOM_CHARS: usize = 6;
 
 /// How the temporary files of one target are named.
 #[derive(Clone, Debug)]
-pub(super) struct Name {
+pub(super) struct TemporaryName {
     prefix: String,
 }
 
-impl Name {
+impl TemporaryName {
     /// That of a target.
     ///
     /// # Errors
     /// When the path ends without a name.
-    pub(super) fn of(target: &Path) -> Result<Self> {
+    pub(super) fn new(target: &Path) -> Result<Self> {
         let name: String = target
             .file_name()
             .ok_or_else(|| io::Error::from(io::ErrorKind::IsADirectory))?
@@ -72,7 +72,7 @@ pub(super) fn claim(file: &NamedTempFile) -> bool {
 /// Removes the temporary files of a target whose process is gone. What cannot be removed stays: it
 /// is in nobody's way.
 #[cfg(unix)]
-pub(super) fn remove(folder: &Path, name: &Name) {
+pub(super) fn remove(folder: &Path, name: &TemporaryName) {
     let Ok(entries) = fs::read_dir(folder) else {
         return;
     };
@@ -108,4 +108,4 @@ pub(super) fn claim(_file: &NamedTempFile) -> bool {
 
 /// Without a lock an orphan cannot be told from a file that is being written.
 #[cfg(not(unix))]
-pub(super) fn remove(_folder: &Path, _name: &Name) {}
+pub(super) fn remove(_folder: &Path, _name: &TemporaryName) {}

@@ -118,7 +118,7 @@ impl TorchObject {
 
     /// [`tensor_info`](Self::tensor_info) with that many calls to go.
     fn info_within(&self, id: NodeId, nesting: usize) -> Result<Option<TensorInfo>> {
-        let Some(call) = RebuildCall::of_node(self.graph(), id) else {
+        let Some(call) = RebuildCall::from_node(self.graph(), id) else {
             return Ok(None);
         };
         call.and_then(|call| self.rebuild(&call, nesting))
@@ -187,7 +187,7 @@ fn deeper(nesting: usize) -> Result<usize> {
 /// the tensor.
 pub(super) fn untyped_uses(graph: &Graph) -> impl Iterator<Item = (NodeId, Dtype)> + '_ {
     graph.ids().filter_map(|id| {
-        let mut call = RebuildCall::of_node(graph, id)?.ok()?;
+        let mut call = RebuildCall::from_node(graph, id)?.ok()?;
         for _ in 0..MAX_NESTING {
             match (call.function, call.args) {
                 (Function::TensorV3, &[storage, _, _, _, _, _, dtype, ..]) => {

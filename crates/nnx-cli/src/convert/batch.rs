@@ -286,7 +286,7 @@ impl Found {
 /// Whether a file has the name of a checkpoint: one that is none by its contents is an error to be
 /// told, such as a pointer that Git LFS left.
 fn is_meant(path: &Path) -> bool {
-    TargetFormat::of_extension(path).is_some()
+    TargetFormat::from_extension(path).is_some()
 }
 
 /// Whether a file begins as a checkpoint does.

@@ -34,7 +34,7 @@ pub(super) fn plan(
     if !is_other_form || !NNCheckpoint::is_one(reader) {
         return Ok(None);
     }
-    let mut checkpoint = NNCheckpoint::of_reader(reader, &options.limits)?;
+    let mut checkpoint = NNCheckpoint::from_reader(reader, &options.limits)?;
     let mut transform = Transform::new(options);
     for tensor in checkpoint.net_state.tensors_mut() {
         *tensor = transform.apply(tensor, false)?;
@@ -62,7 +62,7 @@ pub(super) fn plan(
             let path = target.single();
             let root = Some(NNCheckpoint::ARCHIVE_ROOT);
             let file = torch::file(&object, expected.collect(), path, root, options)?;
-            Ok(Some(Plan::of_file(file, transform.cast)))
+            Ok(Some(Plan::from_file(file, transform.cast)))
         }
     }
 }

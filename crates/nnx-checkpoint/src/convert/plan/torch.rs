@@ -8,7 +8,7 @@ use indexmap::IndexMap;
 
 use super::notes;
 use super::shards;
-use super::{Container, Expected, FilePlan, Held, Piece, Plan, SHOWN_VALUES, not_held};
+use super::{Container, Expected, FilePlan, Piece, Plan, SHOWN_VALUES, dropped_values, not_held};
 #[cfg(feature = "nnx")]
 use crate::NNCheckpoint;
 use crate::convert::options::ConvertOptions;
@@ -88,7 +88,7 @@ pub(super) fn whole(
     let root = None;
     let path = target.single();
     let file = file(object, expected.collect(), path, root, options)?;
-    let mut plan = Plan::of_file(file, transform.cast);
+    let mut plan = Plan::from_file(file, transform.cast);
     if replaces_arrays {
         plan.notes.extend(notes::of_arrays(reader));
     }
@@ -127,7 +127,7 @@ pub(super) fn flat(
                 }
             }
         }
-        _ => dropped = Held::of(reader, &selection, options)?.dropped,
+        _ => dropped = dropped_values(reader, &selection, options)?,
     }
     for item in &mut selection.tensors {
         let dense = options.compact && is_loose(&item.tensor);

@@ -61,7 +61,7 @@ impl<'a> RebuildCall<'a> {
     /// The call that a node is, if it is one that makes a tensor.
     ///
     /// The inner result is an error when such a call cannot be followed.
-    pub(super) fn of_node(graph: &'a Graph, id: NodeId) -> Option<Result<Self>> {
+    pub(super) fn from_node(graph: &'a Graph, id: NodeId) -> Option<Result<Self>> {
         let object = graph.object(id)?;
         let call = match object.call {
             Call::Reduce { callable, args } => Self::new(graph, callable, args)?,
