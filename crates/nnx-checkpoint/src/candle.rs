@@ -139,7 +139,7 @@ fn le_bytes<T, const N: usize>(
     values.map(|values| values.iter().flat_map(bytes).collect())
 }
 
-/// What candle itself refused.
+/// An error of candle itself.
 fn refused(error: candle_core::Error) -> Error {
     Error::unsupported(format!("candle does not convert the tensor: {error}"))
 }

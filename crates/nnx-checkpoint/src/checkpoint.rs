@@ -129,7 +129,7 @@ impl NNCheckpoint {
     /// Nothing in it is executed: a pickle that names any class but NNx's own is refused.
     ///
     /// Tensors of a safetensors file come in the order of their names, as the reference gives them.
-    /// While a tensor that lies in the map is alive, the file must not be shortened by another
+    /// While a tensor that is in the map is alive, the file must not be shortened by another
     /// process (see [`Source::open`](crate::Source::open)); [`from_file_with`](Self::from_file_with) can read it instead.
     ///
     /// # Errors
@@ -274,7 +274,7 @@ impl NNCheckpoint {
     /// unchanged then.
     pub fn to_file(&self, path: impl AsRef<Path>, format: CheckpointFormat) -> Result<()> {
         let path = path.as_ref();
-        // What cannot be written is known before a folder is made.
+        // Errors of writing are found before a folder is made.
         self.encoded(format)
             .and_then(|encoded| save_atomic(path, |out| encoded.write_to(out)))
             .map_err(|error| error.in_path(path))

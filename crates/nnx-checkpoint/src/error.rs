@@ -68,7 +68,7 @@ pub enum ErrorKind {
         shorten(shard, NAME_BYTES)
     )]
     MissingShard {
-        /// The name of the file, as it stands in the index.
+        /// The name of the file, as the index has it.
         shard: String,
     },
     /// Of files whose names count them (`model-00001-of-00002.safetensors`), and that have no index,
@@ -84,13 +84,13 @@ pub enum ErrorKind {
         /// The names of the first ones that are not there.
         shards: Vec<String>,
     },
-    /// A file that the index of a sharded checkpoint names would lie outside the index's folder.
+    /// A file that the index of a sharded checkpoint names would be outside the index's folder.
     #[error(
         "the index names the shard `{}`, which would lie outside its folder",
         shorten(shard, NAME_BYTES)
     )]
     PathTraversal {
-        /// The name of the file, as it stands in the index.
+        /// The name of the file, as the index has it.
         shard: String,
     },
     /// A conversion's target is there already.
@@ -336,7 +336,7 @@ impl Error {
         self
     }
 
-    /// Moves the offset from the start of a part to the start of the whole that it lies in, unless
+    /// Moves the offset from the start of a part to the start of the whole that it is in, unless
     /// there is none or it was moved before.
     #[cold]
     pub(crate) fn shifted(mut self, start: u64) -> Self {

@@ -226,7 +226,7 @@ pub(crate) fn is_of_script(module: &str) -> bool {
 pub(crate) const LOADS_BYTES: (&str, &str) = ("torch.storage", "_load_from_bytes");
 
 /// Takes the function that restores a storage for known where all its calls were read, so that the
-/// graph has a storage in the place of each: what their arguments name stands in the list on its own.
+/// graph has a storage in the place of each: the names in their arguments are in the list as well.
 pub(crate) fn settle(globals: &mut [GlobalRef], graph: &Graph) {
     let mut uses = globals
         .iter_mut()

@@ -39,7 +39,7 @@ pub struct Limits {
     /// Bytes of all names of a listing together. Default: 128 MiB.
     pub max_name_bytes: u64,
     /// Bytes that a listing may take for names beyond one for each object of the file: those of the
-    /// name and 128 more. What lies in lists within lists has a name for each way that leads there,
+    /// name and 128 more. A value in lists within lists has a name for each way that leads there,
     /// and a file of some hundred bytes has millions of ways. Default: 32 MiB.
     pub max_shared_name_bytes: u64,
     /// Files that the index of a sharded checkpoint may name. Default: 10,000.

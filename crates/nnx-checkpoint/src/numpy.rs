@@ -284,7 +284,7 @@ fn is_plain_dtype(graph: &Graph, dtype: NodeId) -> Option<()> {
     rest.iter().all(|&id| graph.is_none(id)).then_some(())
 }
 
-/// Strides of elements that lie row by row, or column by column; `None` when they overflow.
+/// Strides of elements that are stored row by row, or column by column; `None` when they overflow.
 fn strides(shape: &[usize], by_columns: bool) -> Option<Vec<usize>> {
     let mut strides = vec![0; shape.len()];
     let mut next: usize = 1;

@@ -42,7 +42,7 @@ use crate::{Format, Tensor};
 /// A checkpoint that is open, whatever its format: its tensors by name, and all else that it holds.
 ///
 /// LoadContext reads headers and pickles; a tensor's bytes are touched when it is asked for.
-/// What a file is, its bytes decide, never its name.
+/// The format is detected from the file's contents, never from its name.
 ///
 /// ```no_run
 /// # fn main() -> nnx_checkpoint::Result<()> {
@@ -60,7 +60,7 @@ use crate::{Format, Tensor};
 pub struct CheckpointReader {
     format: Format,
     tensors: Vec<TensorEntry>,
-    /// Which of the tensors a name is of. The names of other values have numbers that are none of
+    /// Which of the tensors a name is of. The names of other values have numbers that are not
     /// theirs.
     names: NameIndex,
     non_tensors: Vec<NonTensorEntry>,
@@ -181,7 +181,7 @@ impl CheckpointReader {
         self.notes.push(note);
     }
 
-    /// What the file is; of a folder, what its weights are.
+    /// The format of the file; of a folder, that of its weights.
     pub fn format(&self) -> Format {
         self.format
     }
@@ -236,7 +236,7 @@ impl CheckpointReader {
     ///
     /// # Errors
     /// When there is no tensor of that name, its layout has no plain bytes (a sparse tensor, or one
-    /// on the meta device), it does not lie within its storage, or the storage's bytes cannot be read
+    /// on the meta device), it is not within its storage, or the storage's bytes cannot be read
     /// or do not match their checksum.
     pub fn tensor(&self, name: &str) -> Result<Tensor> {
         let tensor = self.unread_tensor(name)?;

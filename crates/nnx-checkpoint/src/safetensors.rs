@@ -1,7 +1,7 @@
 //! The safetensors format: the length of a JSON header, the header, the tensors' bytes.
 //!
 //! The codec is our own, on serde_json, because a checkpoint tool needs what the format's own crate
-//! leaves out: it keeps the order of the metadata, refuses a key that stands there twice, names the
+//! leaves out: it keeps the order of the metadata, refuses a key that occurs twice, names the
 //! tensor and the offset in its errors, and gives the same bytes at every write.
 //!
 //! This module is for tools that look at the format itself: its types follow the format closely, and

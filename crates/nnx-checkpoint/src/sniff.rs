@@ -93,7 +93,7 @@ pub fn sniff(prefix: &[u8]) -> Option<Format> {
             Format::Pickle
         });
     }
-    // The magic of tar stands where a safetensors header may have any text, hence after it.
+    // The magic of tar is where a safetensors header may have any text, hence after it.
     if prefix.get(257..262) == Some(b"ustar") {
         return Some(Format::Tar);
     }

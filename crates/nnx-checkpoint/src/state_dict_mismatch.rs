@@ -1,4 +1,4 @@
-//! What keeps a state dict from fitting a model.
+//! The differences between a state dict and a model.
 
 use std::fmt;
 

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-/// What a conversion writes.
+/// The format that a conversion writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TargetFormat {
     /// A safetensors file.
     SafeTensors,
-    /// What `torch.save` writes.
+    /// The format of `torch.save`.
     Torch,
 }
 
@@ -28,7 +28,7 @@ impl TargetFormat {
             .find(|format| format.name() == name)
     }
 
-    /// What files of that extension hold by custom.
+    /// The format of files with that extension, by custom.
     pub fn from_extension(path: &Path) -> Option<Self> {
         let extension = path.extension()?.to_str()?.to_ascii_lowercase();
         match extension.as_str() {

@@ -45,7 +45,7 @@ pub enum TensorClass {
 }
 
 /// A view of a storage: shape, strides and offset count elements, not bytes. A `Tensor` that
-/// exists lies within its storage.
+/// exists is within its storage.
 #[derive(Clone, Debug)]
 pub struct Tensor {
     storage: Storage,
@@ -87,7 +87,7 @@ impl Tensor {
     /// A view over a storage, all in elements: PyTorch's `torch.as_strided`.
     ///
     /// # Errors
-    /// When shape and strides differ in length, the sizes overflow, or an element would lie outside
+    /// When shape and strides differ in length, the sizes overflow, or an element would be outside
     /// the storage; and when the dtype [packs](Dtype::is_packed) its elements and the view does not
     /// begin its storage or is not row-major: PyTorch itself has no meaning for such a one.
     pub fn view(
@@ -143,7 +143,7 @@ impl Tensor {
         self
     }
 
-    /// The same tensor with what its integers stand for.
+    /// The same tensor with the quantiser of its integers.
     ///
     /// # Errors
     /// When the dtype is not a quantised one, or the scales and zero points are not one for each
@@ -170,7 +170,7 @@ impl Tensor {
     /// The same view of another storage, at another offset.
     ///
     /// # Errors
-    /// When an element would lie outside the storage.
+    /// When an element would be outside the storage.
     pub(crate) fn over(&self, storage: Storage, offset: usize) -> Result<Self> {
         let view = Self::view(storage, self.dtype, offset, &self.shape, &self.strides)?;
         Ok(Self {
@@ -237,7 +237,7 @@ impl Tensor {
         self.lazy_bits.neg()
     }
 
-    /// What the integers of a quantised tensor stand for.
+    /// How the integers of a quantised tensor map to numbers.
     pub fn quantizer(&self) -> Option<&Quantizer> {
         self.quantizer.as_deref()
     }
@@ -254,7 +254,7 @@ impl Tensor {
         units.saturating_mul(self.dtype.size())
     }
 
-    /// Whether the elements lie one behind the other in row-major order.
+    /// Whether the elements follow one another in row-major order.
     pub fn is_contiguous(&self) -> bool {
         let mut expected = 1;
         self.elements() == 0
@@ -270,8 +270,8 @@ impl Tensor {
                 })
     }
 
-    /// The elements in row-major order, little-endian: borrowed from the storage when they lie so,
-    /// else gathered, and conjugated or negated where the view is. Of a dtype that
+    /// The elements in row-major order, little-endian: borrowed from the storage when they are in
+    /// that order, else gathered, and conjugated or negated where the view is. Of a dtype that
     /// [packs](Dtype::is_packed) its elements, the bytes that hold them: PyTorch's
     /// `tensor.int_repr()`. Uses the default [`Limits`].
     ///
@@ -318,7 +318,7 @@ impl Tensor {
     /// The elements in row-major order, little-endian, in memory of their own: for a caller who
     /// keeps them, or changes them. Uses the default [`Limits`].
     ///
-    /// Where the elements already lie in row-major order they are copied once, into huge pages where
+    /// Where the elements are in row-major order already they are copied once, into huge pages where
     /// the system has them; [`to_bytes`](Self::to_bytes) does not copy them at all.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! What `torch.save` writes: a container, the pickle in it, and the storages it refers to.
+//! The files of `torch.save`: a container, the pickle in it, and the storages it refers to.
 //!
 //! Reads the zip container of PyTorch 1.6 and later and the legacy stream before it; writes the
 //! zip container. The layout of both is that of `torch.serialization`, whose `_save`, `_load`,

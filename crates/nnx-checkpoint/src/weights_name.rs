@@ -171,7 +171,7 @@ impl WeightsName {
             || Self::parse(name).is_some_and(|name| name.part == WeightsPart::Index)
     }
 
-    /// What files of that name hold.
+    /// The format of files of that name.
     pub fn format(&self) -> TargetFormat {
         self.format
     }

@@ -8,7 +8,7 @@ use candle_nn::{Init, VarBuilder};
 
 use crate::CheckpointReader;
 
-/// A checkpoint, and what stands in front of the names that a model asks for.
+/// A checkpoint, and the prefix of the names that a model asks for.
 struct Weights {
     reader: Arc<CheckpointReader>,
     prefix: String,

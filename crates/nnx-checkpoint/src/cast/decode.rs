@@ -6,7 +6,7 @@
 use super::Decode;
 use crate::Dtype;
 
-/// The bits of infinity in `float32`; above them lies NaN.
+/// The bits of infinity in `float32`; above them is NaN.
 const INFINITY: u32 = 0x7f80_0000;
 /// The bit that makes a NaN of `float32` a quiet one.
 const QUIET: u32 = 0x0040_0000;
@@ -122,7 +122,7 @@ fn float8_e4m3fn(code: u32) -> u32 {
     widened | (code & 0x80) << 24
 }
 
-/// The 8-bit floats whose only NaN stands in the place of the negative zero.
+/// The 8-bit floats whose only NaN has the bits of the negative zero.
 fn fnuz<const MANTISSA: u32, const BIAS: u32>(code: u32) -> u32 {
     if code == 0x80 {
         ONLY_NAN

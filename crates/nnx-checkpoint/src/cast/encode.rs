@@ -6,7 +6,7 @@
 use super::Encode;
 use crate::Dtype;
 
-/// The bits of infinity in `float32`; above them lies NaN.
+/// The bits of infinity in `float32`; above them is NaN.
 const INFINITY: u32 = 0x7f80_0000;
 
 /// The bits of `float32` as elements of a float dtype.
@@ -133,7 +133,7 @@ fn float8_e4m3fn(single: u32) -> u32 {
     code | single >> 24 & 0x80
 }
 
-/// The 8-bit floats whose only NaN stands in the place of the negative zero.
+/// The 8-bit floats whose only NaN has the bits of the negative zero.
 fn fnuz<const MANTISSA: u32, const BIAS: u32>(single: u32) -> u32 {
     let rounded = rounded::<MANTISSA, BIAS>(single & 0x7fff_ffff);
     if rounded > 0x7f {

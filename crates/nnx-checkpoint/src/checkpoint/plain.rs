@@ -8,8 +8,8 @@ use crate::error::{Error, Result};
 use crate::pickle::{Call, Graph, Node, NodeId, Object};
 use crate::torch::TorchBuilder;
 
-/// What cannot be read back from JSON is not taken from a pickle either; the JSON form wraps the
-/// options of a transform in two levels of its own.
+/// A value that cannot be read back from JSON is not taken from a pickle either; the JSON form wraps
+/// the options of a transform in two levels of its own.
 const MAX_DEPTH: u64 = python_text::MAX_DEPTH as u64 - 2;
 
 /// So many bytes of a text, or of a key, count as a value of their own.

@@ -1,10 +1,10 @@
-//! What a conversion is to do.
+//! The options of a conversion.
 
 use crate::error::{Error, Result};
 use crate::setters::setters;
 use crate::{Dtype, Limits, TargetFormat};
 
-/// What a conversion is to do. The default takes everything over and changes nothing.
+/// The options of a conversion. The default takes everything over and changes nothing.
 ///
 /// ```
 /// use nnx_checkpoint::{ConvertOptions, Dtype};
@@ -20,11 +20,11 @@ use crate::{Dtype, Limits, TargetFormat};
 pub struct ConvertOptions {
     /// What to write. Default: `None`, by the target's name.
     pub to: Option<TargetFormat>,
-    /// Takes only what has this name or lies below it. Default: `None`, everything.
+    /// Takes only what has this name or is below it. Default: `None`, everything.
     pub select: Option<String>,
     /// A text that is removed from the front of the names that begin with it. Default: `None`.
     pub strip_prefix: Option<String>,
-    /// Names, or the beginnings of names up to a `.`, each with what stands there instead; applied
+    /// Names, or the beginnings of names up to a `.`, each with its replacement; applied
     /// one after the other, behind `strip_prefix`. Default: none.
     pub rename: Vec<(String, String)>,
     /// The dtype that floating-point tensors are cast to, with the results of PyTorch's

@@ -1,4 +1,4 @@
-//! What files a conversion writes, down to the storage that every byte is of.
+//! The plan of a conversion: its files, down to the storage of every byte.
 
 #[cfg(feature = "nnx")]
 mod nn_checkpoint;
@@ -52,7 +52,7 @@ pub(super) struct FilePlan {
     pub(super) expected: Vec<Expected>,
 }
 
-/// What lies around the pieces.
+/// The bytes around the pieces.
 #[derive(Debug)]
 pub(super) enum Container {
     /// The header of a safetensors file; the pieces follow it.

@@ -1,16 +1,16 @@
-//! What a conversion did.
+//! The report of a conversion.
 
 use std::path::PathBuf;
 
 use crate::{Format, NonTensorEntry};
 
-/// What a conversion did, or would do on a dry run.
+/// The report of a conversion, or of a dry run.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Conversion {
-    /// What the source is.
+    /// The format of the source.
     pub source: Format,
-    /// What was written.
+    /// The format of the target.
     pub target: Format,
     /// The files that were written, and the index among them, with the bytes of each.
     pub files: Vec<(PathBuf, u64)>,

@@ -241,7 +241,7 @@ fn key_in_words(name: &str) -> Option<&str> {
     (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(what)
 }
 
-/// What follows a path in a name that is the path or lies below it.
+/// What follows a path in a name that is the path or is below it.
 fn below<'a>(name: &'a str, path: &str) -> Option<&'a str> {
     let rest = name.strip_prefix(path)?;
     (rest.is_empty() || rest.starts_with('.') || path.ends_with('.') || path.is_empty())

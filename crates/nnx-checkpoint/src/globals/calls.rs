@@ -361,7 +361,7 @@ fn gives_zones(graph: &Graph, id: NodeId) -> bool {
         if graph.global(class) == Some(ZONE) && graph.text(name) == Some(ZONE_BY_NAME))
 }
 
-/// Whether a call of it keeps its arguments as members, and calls none of them.
+/// Whether a call of it keeps its arguments as members, and does not call them.
 fn makes_container(graph: &Graph, callable: NodeId) -> bool {
     matches!(
         graph.global(callable),

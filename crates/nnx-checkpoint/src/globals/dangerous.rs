@@ -1,6 +1,6 @@
-//! What runs code, reaches into the system, or leads to what does.
+//! Names that run code, reach into the system, or lead to such names.
 //!
-//! Python 3's name and Python 2's stand beside each other, for Python maps the old ones to the new
+//! Python 3's name and Python 2's are side by side, for Python maps the old ones to the new
 //! ones when it reads protocols 0 to 2. Taken from the documentation of the modules named, from what
 //! the modules of Python 2.7 to 3.13 import, and from the names that scanners of pickles publish.
 
@@ -35,7 +35,7 @@ static BY_MODULE: LazyLock<Table<Below>> = LazyLock::new(|| {
         .map(|&(module, names)| (module, Below::Named(names)));
     Table::new(modules.chain(names))
 });
-/// Parts that are dangerous wherever they stand, and whether with underscores in front as well.
+/// Parts that are dangerous at any place, and whether with underscores in front as well.
 static PARTS: LazyLock<Table<bool>> = LazyLock::new(|| {
     let exact = INTERNALS.iter().chain(ANYWHERE).map(|&part| (part, false));
     let leads = LEADS.iter().chain(PLAIN_LEADS).map(|&part| (part, true));
@@ -131,7 +131,7 @@ fn is_dangerous_path(module: &str, name: &str) -> bool {
     })
 }
 
-/// What stands before a dot and behind it.
+/// The text before a dot and the text behind it.
 fn split(path: &str, dot: usize) -> (&str, &str) {
     let (head, tail) = path.split_at_checked(dot).unwrap_or((path, ""));
     (head, tail.trim_start_matches('.'))
@@ -140,7 +140,7 @@ fn split(path: &str, dot: usize) -> (&str, &str) {
 /// Modules whose classes are harmless, though the methods of them open and remove files.
 const METHODS_OPEN: &[&str] = &["pathlib", "pathlib._local"];
 
-/// Whether a part of a name is dangerous wherever it stands: it is what a module is known by that
+/// Whether a part of a name is dangerous at any place: it is what a module is known by that
 /// another module imports, or a function that nobody else calls so, or an attribute that leads from
 /// any object to everything.
 fn leads_on(module: &str, part: &str) -> bool {
@@ -150,7 +150,7 @@ fn leads_on(module: &str, part: &str) -> bool {
         || (TORCH_METHODS.contains(&part) && module.split('.').next() == Some("torch"))
 }
 
-/// Whether the module, or one that it lies in, has nothing that belongs into a checkpoint.
+/// Whether the module, or one that it is in, has nothing that belongs into a checkpoint.
 fn lies_in_module(module: &str) -> bool {
     let is_one = |path| matches!(BY_MODULE.get(path), Some(Below::All));
     is_one(module)

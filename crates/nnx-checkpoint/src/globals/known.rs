@@ -1,9 +1,9 @@
-//! What PyTorch, NumPy, Python's plain data and NNx are saved with.
+//! The names in files of PyTorch, NumPy, plain Python data and NNx.
 //!
 //! Every name is enumerated: what Python finds under a name that merely looks like the others may
 //! be anything, a module that a module imports, say.
-//! A name stands here when rebuilding with it, whatever the arguments and the state, does nothing
-//! beyond making the object it names and calling what it was given, which must be known in turn.
+//! A name is listed here when rebuilding with it, whatever the arguments and the state, only makes
+//! the object it names and calls what it was given, which must be known in turn.
 //! The lists of PyTorch and NNx are data that `tests/fixtures/tools/known_globals.py` writes from
 //! the sources of the releases in their first lines.
 

@@ -1,4 +1,4 @@
-//! What known names make objects of their own, so that filling these changes nothing else.
+//! The known names that make new objects, so that filling these changes nothing else.
 
 use super::SafetyLevel;
 

@@ -1,4 +1,4 @@
-//! What people take for a checkpoint, and what to do with it instead.
+//! Files that people take for a checkpoint, and what to do with them instead.
 
 use crate::error::{Error, ErrorKind};
 use crate::sniff::{Format, compression};

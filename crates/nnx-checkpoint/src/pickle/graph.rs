@@ -21,7 +21,7 @@ impl NodeId {
     /// The id of the first object of every graph.
     const FIRST: Self = Self(NonZeroU32::MIN);
 
-    /// Where the object stands in the order in which they were made, from 0.
+    /// The object's place in the order in which they were made, from 0.
     pub(crate) fn index(self) -> usize {
         (self.0.get() as usize).saturating_sub(1)
     }
@@ -185,7 +185,7 @@ pub(super) struct Extra {
     pub(super) changes: Vec<Change>,
 }
 
-/// What a pickle would do to an object that stands complete, beyond its first `BUILD`.
+/// What a pickle would do to an object that is complete, beyond its first `BUILD`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// A further `BUILD`, with that state.

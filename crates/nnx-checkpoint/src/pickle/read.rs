@@ -303,7 +303,7 @@ impl<'a> Reader<'a> {
                 let pid = self.new_node(Node::Str(pid))?;
                 Node::Persistent(pid)
             }
-            // What it gives is a view of the same bytes.
+            // It gives a view of the same bytes.
             opcode::READONLY_BUFFER => return self.expect_buffer(),
             opcode::NEXT_BUFFER => {
                 return Err(Error::unsupported(format!(

@@ -41,7 +41,7 @@ const HIGHEST_PROTOCOL: u8 = 5;
 /// # Errors
 /// When the protocol is not one of 1 to 5 or has no opcode for an object (`bytes` before 3, sets
 /// before 4, a bytearray before 5: earlier protocols spell them as calls); when an object contains
-/// itself through tuples and calls alone; when a name cannot stand on a line; when
+/// itself through tuples and calls alone; when a name has a line break; when
 /// [`max_depth`](Limits::max_depth) or [`max_pickle_bytes`](Limits::max_pickle_bytes) is exceeded.
 pub fn write(graph: &Graph, limits: &Limits) -> Result<Vec<u8>> {
     write_with_references(graph, limits).map(|(program, _)| program)

@@ -1,4 +1,4 @@
-//! What lies below an object of a graph, and under which names.
+//! The objects below an object of a graph, and their names.
 
 mod module;
 mod object;
@@ -27,7 +27,7 @@ pub(super) struct Child<'a> {
     pub(super) role: Role,
 }
 
-/// What an object is to the `state_dict()` of the module that it lies below.
+/// What an object is to the `state_dict()` of the module that it is below.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Role {
     /// It is part of it, as everything is that is below no module.
@@ -57,8 +57,8 @@ impl<'a> Child<'a> {
     }
 }
 
-/// The objects below one, in the order of the file; none for one that nothing lies below, and for a
-/// sequence whose items are all plain, however long it is.
+/// The objects below one, in the order of the file; none for a plain value, and for a sequence whose
+/// items are all plain, however long it is.
 pub(super) fn below(graph: &Graph, id: NodeId) -> Vec<Child<'_>> {
     match graph.node(id) {
         Node::Tuple(items) | Node::FrozenSet(items) => unless_plain(graph, items),
@@ -74,7 +74,7 @@ pub(super) fn below(graph: &Graph, id: NodeId) -> Vec<Child<'_>> {
     }
 }
 
-/// What lies below an object of PyTorch's C++ part: the members of its state, or the state itself
+/// The objects below one of PyTorch's C++ part: the members of its state, or the state itself
 /// where it has none.
 fn script_members(graph: &Graph, state: NodeId) -> Vec<Child<'_>> {
     match graph.node(state) {
@@ -86,8 +86,8 @@ fn script_members(graph: &Graph, state: NodeId) -> Vec<Child<'_>> {
     }
 }
 
-/// What lies below a tensor of a Python class that keeps its elements in attributes: these, of the
-/// state that is its dict, or a pair of its dict and its slots.
+/// The objects below a tensor of a Python class that keeps its elements in attributes: the values of
+/// its state, which is its dict, or a pair of its dict and its slots.
 pub(super) fn attributes_of_tensor(graph: &Graph, state: NodeId) -> Vec<Child<'_>> {
     let parts = match graph.node(state) {
         Node::Tuple(parts) => parts,
@@ -97,7 +97,7 @@ pub(super) fn attributes_of_tensor(graph: &Graph, state: NodeId) -> Vec<Child<'_
     pairs.flat_map(|pairs| keyed(graph, pairs)).collect()
 }
 
-/// Whether an object is walked even when no tensor lies below it, as mappings and sequences are.
+/// Whether an object is walked even when no tensor is below it, as mappings and sequences are.
 /// Others are told in one line.
 pub(super) fn is_open(graph: &Graph, id: NodeId) -> bool {
     match graph.node(id) {
@@ -106,7 +106,7 @@ pub(super) fn is_open(graph: &Graph, id: NodeId) -> bool {
     }
 }
 
-/// Whether nothing lies below an object.
+/// Whether an object has no others below it.
 pub(super) fn is_plain(node: &Node) -> bool {
     !matches!(
         node,
@@ -127,7 +127,7 @@ fn unless_plain<'a>(graph: &'a Graph, items: &[NodeId]) -> Vec<Child<'a>> {
     }
 }
 
-/// What a wrapper of TorchScript's stands for: a list of a known element type, or a value whose
+/// The value in a wrapper of TorchScript's: a list of a known element type, or a value whose
 /// type is written beside it.
 pub(super) fn unwrapped(graph: &Graph, id: NodeId) -> NodeId {
     match graph.reduce(id) {

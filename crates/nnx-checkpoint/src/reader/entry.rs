@@ -1,4 +1,4 @@
-//! What a reader lists.
+//! The entries that a reader lists.
 
 use std::fmt;
 use std::sync::Arc;
@@ -209,7 +209,7 @@ impl NonTensorEntry {
         &self.path
     }
 
-    /// What it is, such as ``the integer `5` `` or ``an object of `argparse.Namespace` ``.
+    /// A description, such as ``the integer `5` `` or ``an object of `argparse.Namespace` ``.
     pub fn description(&self) -> &str {
         &self.description
     }

@@ -1,4 +1,4 @@
-//! Which files of a folder are its checkpoint.
+//! The search for the checkpoint in a folder.
 
 mod distributed;
 mod listing;
@@ -257,7 +257,7 @@ fn passed_over(weights: &Path) -> Option<String> {
 ///
 /// # Errors
 /// When the index cannot be read or is none, names more files than
-/// [`Limits::max_shards`](crate::Limits::max_shards), or one that lies outside its folder.
+/// [`Limits::max_shards`](crate::Limits::max_shards), or one that is outside its folder.
 ///
 /// ```
 /// let folder = tempfile::tempdir()?;

@@ -31,7 +31,7 @@ pub(super) struct Index {
 /// Reads an index.
 ///
 /// # Errors
-/// When the bytes are no JSON object with a `weight_map` of texts, one name stands there twice, or
+/// When the bytes are no JSON object with a `weight_map` of texts, one name occurs twice, or
 /// the index is larger than [`Limits::max_header_bytes`].
 pub(super) fn parse(bytes: &ByteRange, limits: &Limits) -> Result<Index> {
     let (allowed, found) = (limits.max_header_bytes, bytes.byte_len());
@@ -101,7 +101,7 @@ impl<'de> Visitor<'de> for IndexVisitor {
     }
 }
 
-/// Whatever stands as metadata; what is none of it that counts is passed over.
+/// The `metadata` of the index, whatever it is; anything but an object of known values is ignored.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Metadata {

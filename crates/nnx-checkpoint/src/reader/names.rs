@@ -10,8 +10,8 @@
 //! - A tensor that is the whole of its file has the empty name.
 //! - Two values that would get one name are an error.
 //!
-//! What is shared is listed under every name when it holds a tensor, as `state_dict()` does with a
-//! module that stands in two places; else in full under its first name alone. A reference back to
+//! A shared object is listed under every name when it holds a tensor, as `state_dict()` does with a
+//! module that is used in two places; else in full under its first name alone. A reference back to
 //! something on the way from the root is listed as that and not followed.
 
 use std::collections::HashSet;
@@ -29,7 +29,7 @@ use crate::pickle::{NodeId, NodeMap};
 use crate::torch::{Layout, TensorInfo, TorchObject};
 use crate::{Dtype, Limits};
 
-/// What a name counts for beside its bytes: about what a listing keeps with it.
+/// The cost of a name beside its bytes: about what a listing keeps with it.
 const BYTES_PER_NAME: u64 = 128;
 
 /// What is added to the number that a name has in the index where it is not that of a tensor, but
@@ -57,7 +57,7 @@ impl Contents {
     }
 }
 
-/// Lists what lies below the root, and the constants of a TorchScript program below
+/// Lists the objects below the root, and the constants of a TorchScript program below
 /// `CONSTANTS.c<index>`, as the program calls them. Gives the
 /// tensors, and what the pickle says of each.
 ///
@@ -114,7 +114,7 @@ struct Walk<'a> {
     reachable: &'a Reachability<'a>,
     /// The name of where the walk is.
     path: String,
-    /// What lies between the root and here, with the length of its name.
+    /// The objects between the root and here, with the length of its name.
     on_the_way: NodeMap<usize>,
     /// What was listed in full and holds no tensor.
     told: HashSet<NodeId>,
@@ -138,7 +138,7 @@ struct Frame<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// Lists what lies below an object, whose name is the path so far.
+    /// Lists the objects below an object, whose name is the path so far.
     fn from(&mut self, root: NodeId) -> Result<()> {
         let mut frames: Vec<Frame<'a>> = Vec::new();
         frames.extend(self.enter(root, Role::Persistent, self.path.is_empty())?);
@@ -162,7 +162,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Lists an object, or gives the frame with which to walk what lies below it.
+    /// Lists an object, or gives the frame with which to walk the objects below it.
     fn enter(&mut self, id: NodeId, role: Role, is_root: bool) -> Result<Option<Frame<'a>>> {
         let reachable = self.reachable;
         let is_left_out = role == Role::NonPersistent;

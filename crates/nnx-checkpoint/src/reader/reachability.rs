@@ -1,4 +1,4 @@
-//! What a graph holds, looked at once before anything is named.
+//! A first look at the objects of a graph, before anything is named.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use crate::pickle::{Graph, Node, NodeId, NodeMap};
 use crate::torch::{Layout, TensorInfo, TorchObject};
 use crate::{Dtype, Limits};
 
-/// The objects below the roots: what lies below each, which are tensors, and which hold one.
+/// The objects below the roots: the children of each, which are tensors, and which hold one.
 #[derive(Debug)]
 pub(super) struct Reachability<'a> {
     /// Of a file whose arrays are tensors, how long their contents are.
@@ -28,9 +28,9 @@ enum Mark {
     /// Not met yet.
     #[default]
     New,
-    /// It lies below a root.
+    /// It is below a root.
     Seen,
-    /// It lies below a root, and a tensor below it.
+    /// It is below a root, and a tensor below it.
     Holder,
     /// The tensor of that place among the tensors.
     Tensor(u32),
@@ -125,7 +125,7 @@ impl<'a> Reachability<'a> {
             marks: vec![Mark::New; graph.len()],
         };
         let mut waiting: Vec<NodeId> = roots.to_vec();
-        // Pairs of an object and one that it lies below.
+        // Pairs of an object and one that it is below.
         let mut above: Vec<(NodeId, NodeId)> = Vec::new();
         // What holds a number that is listed as a tensor.
         let mut reached: Vec<NodeId> = Vec::new();
@@ -239,17 +239,17 @@ impl<'a> Reachability<'a> {
         self.wrappers.get(&id)
     }
 
-    /// What lies below a node.
+    /// The objects below a node.
     pub(super) fn children(&self, id: NodeId) -> &[Child<'a>] {
         self.children.get(&id).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether a tensor lies below a node.
+    /// Whether a tensor is below a node.
     pub(super) fn holds_tensor(&self, id: NodeId) -> bool {
         self.mark(id) == Mark::Holder
     }
 
-    /// The tensors of the graph that lie below no root, and are no parts of those that do.
+    /// The tensors of the graph that are below no root, and are not parts of those that are.
     pub(super) fn nameless(&self, object: &TorchObject) -> Vec<(NodeId, TensorNode)> {
         let graph = object.graph();
         let mut lengths = self.lengths.clone();

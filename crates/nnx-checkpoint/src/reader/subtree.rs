@@ -7,7 +7,7 @@ use super::{CheckpointReader, TensorEntry};
 use crate::error::{Error, ErrorKind, Result};
 use crate::{OpenOptions, Tensor};
 
-/// The tensors of a checkpoint that lie below one path, under names without it.
+/// The tensors of a checkpoint that are below one path, under names without it.
 ///
 /// It comes from [`CheckpointReader::root`] and [`CheckpointReader::default_root`].
 #[derive(Clone, Debug)]
@@ -18,12 +18,12 @@ pub struct Subtree<'a> {
 }
 
 impl CheckpointReader {
-    /// The tensors that lie below `path`, under names without it: `root("state_dict")` of a
+    /// The tensors that are below `path`, under names without it: `root("state_dict")` of a
     /// checkpoint of Lightning gives the names of the module's `state_dict()`. The empty path is
     /// that of all tensors.
     ///
     /// # Errors
-    /// [`ErrorKind::NoSuchTensor`] when no tensor lies below the path.
+    /// [`ErrorKind::NoSuchTensor`] when no tensor is below the path.
     pub fn root(&self, path: &str) -> Result<Subtree<'_>> {
         let subtree = self.below(path);
         if subtree.tensors().next().is_none() && !path.is_empty() {

@@ -12,7 +12,7 @@ use super::children;
 const MAX_CHARACTERS: usize = 2000;
 /// Members of one container that are kept.
 const MAX_MEMBERS: usize = 200;
-/// Containers within one another; what lies deeper is told in words.
+/// Containers within one another; deeper ones are described in words.
 const MAX_DEPTH: usize = 16;
 /// Values within one value, all levels together; what is beyond is left out and counted.
 const MAX_VALUES: usize = 2000;

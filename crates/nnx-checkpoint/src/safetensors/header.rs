@@ -20,7 +20,7 @@ pub(super) struct Header {
 /// What the header says of one tensor.
 #[derive(Debug)]
 pub(super) struct Info {
-    /// The dtype as it stands there.
+    /// The dtype as the header spells it.
     pub(super) dtype: String,
     pub(super) shape: Vec<u64>,
     /// Begin and end, counted from the header's end.

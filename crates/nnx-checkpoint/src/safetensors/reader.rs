@@ -25,7 +25,7 @@ impl SafeTensors {
     ///
     /// # Errors
     /// When the file ends early or goes on behind its last tensor, the header exceeds
-    /// [`Limits::max_header_bytes`] or is not a JSON object of the format's form, any key stands
+    /// [`Limits::max_header_bytes`] or is not a JSON object of the format's form, any key occurs
     /// there twice, a metadata value is no string, a dtype is unknown, or the tensors leave gaps,
     /// overlap, or do not have the bytes that their shapes need.
     pub fn parse(source: impl Into<ByteRange>, limits: &Limits) -> Result<Self> {

@@ -32,7 +32,7 @@ pub fn write(
 /// which makes the same input the same bytes: a compact header padded with spaces, then the tensors,
 /// wide dtypes first and by name within a dtype, whatever their order here.
 ///
-/// Tensors are written row-major; one that lies otherwise in its storage is gathered on the way.
+/// Tensors are written row-major; one that has another order in its storage is gathered on the way.
 /// Tensors that share a storage become copies, because the format knows no sharing.
 ///
 /// # Errors

@@ -168,8 +168,8 @@ fn keep_mode(_file: &File, _old: &Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes the rename outlast a loss of power. The file is in place already, and some file systems
-/// cannot do this, so a failure is none of the save.
+/// Makes the rename outlast a loss of power, as far as the file system can: the file is in place
+/// already, so an error here is no failure of the save.
 #[cfg(unix)]
 fn sync_folder(folder: &Path) {
     let _ = File::open(folder).and_then(|folder| folder.sync_all());

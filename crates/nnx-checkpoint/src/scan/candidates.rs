@@ -89,7 +89,7 @@ fn walk(path: &Path, entered: &mut HashSet<PathBuf>, found: &mut Vec<Candidate>)
     }
 }
 
-/// What lies in a folder, and what stopped the listing of it; none when the path is no folder,
+/// The contents of a folder, and what stopped the listing of it; none when the path is no folder,
 /// nothing when it was entered before.
 fn members(
     path: &Path,

@@ -51,7 +51,7 @@ impl ScanError {
         self.path.as_deref()
     }
 
-    /// Names the archive entry; one that is named already lies within it.
+    /// Names the archive entry; one that is named already is within it.
     pub(super) fn in_entry(mut self, entry: &str) -> Self {
         self.entry = Some(entry.to_owned());
         self

@@ -1,4 +1,4 @@
-//! What the system says of a file before and after it is looked at.
+//! A file's size and times before and after it is looked at.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read};

@@ -9,7 +9,7 @@ use super::entry_path::EntryPath;
 use super::error::ScanError;
 use super::scanner::{MAX_INFLATED_BYTES, Scanner};
 
-/// What stands in the place of an archive entry's name.
+/// The text in place of an archive entry's name.
 const CONTENT: &str = "(inflated)";
 
 impl Scanner {

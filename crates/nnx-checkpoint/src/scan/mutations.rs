@@ -1,4 +1,4 @@
-//! What a pickle fills although it did not make it.
+//! Objects that a pickle fills although it did not make them.
 //!
 //! A known class makes an object of its own, and filling that changes nothing else. A known function
 //! may give back its argument instead, such as another function: whose attributes are set then, all
@@ -11,9 +11,9 @@ use super::scanner::Scanner;
 use crate::globals::SafetyLevel;
 use crate::pickle::{Call, Change, Graph, Node, NodeId, Object};
 
-/// What stands for the callable of a call whose callable is a call's result itself.
+/// The name of a callable that is itself the result of a call.
 const NAMELESS: (&str, &str) = ("a call's result", "__call__");
-/// What stands for a persistent id of the kind `module`, for which PyTorch compares sources.
+/// The name of a persistent id of the kind `module`, for which PyTorch compares sources.
 const CLASS_BY_ID: (&str, &str) = ("torch.serialization", "persistent id `module`");
 
 impl Scanner {

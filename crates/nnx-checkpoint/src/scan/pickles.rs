@@ -12,7 +12,7 @@ use crate::ErrorKind;
 use crate::globals::{self, SafetyLevel};
 use crate::pickle::{self, Graph, Node, PartialPickle};
 
-/// Pickles that may stand behind one another; five begin a legacy file of PyTorch.
+/// Pickles that may follow one another; five begin a legacy file of PyTorch.
 const MAX_PICKLES: usize = 10_000;
 /// Objects at least that a pickle made before it broke off: fewer, and any bytes might be one.
 const MIN_OBJECTS: usize = 3;
@@ -21,8 +21,8 @@ const PROTO: u8 = 0x80;
 const NEWEST_PROTOCOL: u8 = 5;
 
 impl Scanner {
-    /// Looks at the pickles that the bytes begin with. Bytes that are none pass without a word,
-    /// unless what makes them fail stands behind what Python would have run by then.
+    /// Looks at the pickles that the bytes begin with. Bytes that are no pickle are not reported,
+    /// unless Python would have run something before it noticed.
     ///
     /// `sound_otherwise`: the bytes are sound in another format.
     pub(super) fn stream(&mut self, bytes: &Bytes, place: &EntryPath, sound_otherwise: bool) {
@@ -92,10 +92,10 @@ impl Scanner {
         for (id, node) in graph.nodes() {
             let offset = graph.offset(id).map(|offset| offset.saturating_add(start));
             match node {
-                // What its arguments name is found in them.
+                // The names in its arguments are found there.
                 Node::Global { .. } if sound.contains(&id) => {}
                 Node::Global { module, name } => self.find(module, name, offset, place),
-                // The registry is Python's own; no file tells what stands in it.
+                // The registry is Python's own; no file says what is in it.
                 Node::Extension(code) => {
                     self.find("copyreg", &format!("extension {code}"), offset, place);
                 }

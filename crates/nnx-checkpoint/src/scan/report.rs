@@ -1,4 +1,4 @@
-//! What a scan says of files.
+//! The report of a scan.
 
 use std::path::{Path, PathBuf};
 
@@ -115,7 +115,7 @@ impl FileReport {
     }
 }
 
-/// What a scan says of several files.
+/// The report of a scan of several files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
     files: Vec<FileReport>,

@@ -37,7 +37,7 @@ impl Scanner {
                     let name = content.split(|&byte| byte == 0).next().unwrap_or_default();
                     long_name = Some(String::from_utf8_lossy(name).into_owned());
                 }
-                // What describes the next entry says nothing of where its content is.
+                // An entry that describes the next one says nothing of where the content is.
                 b'K' => long_name = Some(name),
                 b'x' | b'g' | b'X' => {
                     long_name = Some(name.clone());

@@ -1,4 +1,4 @@
-//! Where the elements of a view lie.
+//! Where the elements of a view are.
 
 use crate::Dtype;
 use crate::error::{Error, Result};

@@ -65,7 +65,7 @@ fn coalesced(shape: &[usize], strides: &[usize]) -> Vec<Dim> {
 }
 
 /// Copies elements of `S` bytes, in blocks of `B` by `B` where rows would waste the cache; none when
-/// one lies outside.
+/// one is outside.
 fn copy<const S: usize, const B: usize>(
     bytes: &[u8],
     out: &mut [u8],
@@ -96,7 +96,7 @@ fn copy<const S: usize, const B: usize>(
     })
 }
 
-/// Copies one row whose elements lie `step` apart.
+/// Copies one row whose elements are `step` apart.
 fn copy_row<const S: usize>(
     from: &[[u8; S]],
     row: &mut [[u8; S]],
@@ -153,7 +153,7 @@ fn copy_plane<const S: usize, const B: usize>(
     Some(())
 }
 
-/// Copies a whole block whose columns lie together in the storage. It goes through a buffer, as
+/// Copies a whole block whose columns are together in the storage. It goes through a buffer, as
 /// steps of a large power of two would have the block's lines push each other out of the cache.
 fn copy_block<const S: usize, const B: usize>(
     from: &[[u8; S]],

@@ -1,4 +1,4 @@
-//! What the integers of a quantised tensor stand for.
+//! How the integers of a quantised tensor map to numbers.
 
 use crate::error::{Error, Result};
 

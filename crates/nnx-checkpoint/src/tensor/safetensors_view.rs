@@ -19,7 +19,7 @@ pub struct SafeTensorsView<'a> {
 impl Tensor {
     /// The tensor for the functions of the crate `safetensors`, which take a
     /// [`View`](::safetensors::View) whose methods cannot fail: what can fail is done here. The bytes
-    /// are borrowed where they lie in row-major order.
+    /// are borrowed where they are in row-major order.
     ///
     /// ```
     /// use nnx_checkpoint::{Dtype, Tensor};

@@ -134,7 +134,7 @@ impl Storage {
     /// A part of the storage as a storage of its own.
     ///
     /// # Errors
-    /// When the range does not lie within the storage.
+    /// When the range is not within the storage.
     pub(crate) fn part(&self, range: Range<usize>) -> Result<Self> {
         let (start, len) = (range.start, range.len());
         let source = match &self.0.source {
@@ -242,7 +242,7 @@ impl Storage {
     fn in_memory(&self) -> Option<&Bytes> {
         match &self.0.source {
             StorageSource::Memory(bytes) => Some(bytes),
-            // What was read from a map is the map's.
+            // Bytes that were read from a map belong to the map.
             _ if self.is_mapped() => None,
             _ => self.0.bytes.get(),
         }

@@ -255,7 +255,7 @@ impl TorchBuilder {
         let graph = whole.graph();
         for id in graph.reachable_unless(object.id(), |id| copied.contains_key(&id)) {
             let copy = match graph.node(id) {
-                // What CPython has once in a process is one object here too.
+                // Objects that CPython has once in a process are one object here too.
                 Node::Str(text) if text.as_str().is_some_and(is_singleton) => {
                     self.text(text.as_str().unwrap_or_default())
                 }

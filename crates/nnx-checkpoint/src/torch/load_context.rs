@@ -20,7 +20,7 @@ pub(crate) struct LoadContext {
     pub(crate) notes: Vec<String>,
     /// The tensors beside the program of a TorchScript archive: a sequence of the object's graph.
     pub(crate) constants: Option<NodeId>,
-    /// Whether what is being read lies within a pickle.
+    /// Whether the bytes being read are within a pickle.
     pub(super) is_nested: bool,
 }
 

@@ -94,7 +94,7 @@ impl TorchObject {
     /// when they are asked for.
     ///
     /// # Errors
-    /// When the reference is to a part that does not lie within its storage.
+    /// When the reference is to a part that is not within its storage.
     pub fn storage(&self, id: NodeId) -> Result<Option<&Storage>> {
         self.reference(id)
             .map(|reference| self.storages.referred(reference))

@@ -42,7 +42,7 @@ impl TorchObject {
     /// The tensor; none when the node is no tensor.
     ///
     /// # Errors
-    /// As for [`tensor_info`](Self::tensor_info); when the tensor does not lie within its storage or
+    /// As for [`tensor_info`](Self::tensor_info); when the tensor is not within its storage or
     /// the storage's bytes do not match their checksum; and when its elements are not laid out by
     /// strides, which the message then tells ([`Layout`]).
     pub fn tensor(&self, id: NodeId) -> Result<Option<Tensor>> {

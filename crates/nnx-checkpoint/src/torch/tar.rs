@@ -6,7 +6,7 @@
 //! whose persistent ids are keys of both. The layout is that of `_legacy_load.legacy_load` in
 //! `torch.serialization`.
 //!
-//! What is read becomes the graph of a file that `torch.save` would write today: each tensor a call
+//! The result is the graph of a file that `torch.save` would write today: each tensor a call
 //! of `_rebuild_tensor_v2`, each storage a persistent id of five members.
 
 mod member;
@@ -64,7 +64,7 @@ pub(super) fn read(bytes: &ByteRange, context: &mut LoadContext) -> Result<Torch
 struct Storages {
     /// By the key as decimal text, as persistent ids of today have it.
     bytes: HashMap<String, ByteRange>,
-    /// What persistent id each key stands for.
+    /// The persistent id of each key.
     ids: HashMap<i64, Id>,
 }
 

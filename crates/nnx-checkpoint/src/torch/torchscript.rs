@@ -1,4 +1,4 @@
-//! TorchScript archives: the tensors that stand beside the program.
+//! TorchScript archives: the tensors beside the program.
 //!
 //! The module itself is in `data.pkl`, as an object of a class `__torch__.…` with its attributes;
 //! the program under `code/` is not looked at. What the program uses as constants is a tuple in

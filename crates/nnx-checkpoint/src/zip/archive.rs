@@ -17,8 +17,8 @@ use crate::source::ByteRange;
 /// An archive, opened by its central directory; the entries' bytes are looked at when they are
 /// asked for.
 ///
-/// What a careful writer never produces is refused rather than guessed at: bytes in front of the
-/// archive or behind it, two entries of one name, entries that overlap, and a local header that
+/// An archive that a careful writer never produces is refused rather than guessed at: one with bytes
+/// in front of it or behind it, two entries of one name, entries that overlap, or a local header that
 /// contradicts the central directory.
 #[derive(Clone)]
 pub struct ZipArchive(Arc<ArchiveInner>);
@@ -35,7 +35,7 @@ impl ZipArchive {
     /// # Errors
     /// When there is no end record or more than one, the archive does not fill the file from its
     /// first byte to its last, a number reaches outside the file, an entry's name is not UTF-8 or
-    /// stands there twice, entries overlap, the archive is split, or it has more than
+    /// occurs twice, entries overlap, the archive is split, or it has more than
     /// [`Limits::max_zip_entries`] entries or its deflated ones state more bytes together than
     /// [`Limits::max_inflated_bytes`].
     pub fn parse(source: impl Into<ByteRange>, limits: &Limits) -> Result<Self> {
@@ -147,7 +147,7 @@ impl ZipArchive {
         if entry.flags & (ENCRYPTED | STRONGLY_ENCRYPTED | MASKED) != 0 {
             return Err(Error::unsupported("the entry is encrypted"));
         }
-        // Whoever copies a stored entry does not ask again how long it is.
+        // A caller that copies the bytes of a stored entry relies on their number.
         if entry.method == STORED && entry.compressed != entry.size {
             return Err(Error::malformed(format!(
                 "a stored entry takes {} bytes but states {}",

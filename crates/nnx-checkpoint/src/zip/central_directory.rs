@@ -135,7 +135,7 @@ fn check_inflated(entries: &[ZipEntry], limits: &Limits) -> Result<()> {
     Ok(())
 }
 
-/// Checks that the entries lie one behind the other, from the file's first byte to the central
+/// Checks that the entries follow one another, from the file's first byte to the central
 /// directory, and notes for each where the next begins.
 fn bound(entries: &mut [ZipEntry], directory: u64) -> Result<()> {
     let mut order: Vec<&mut ZipEntry> = entries.iter_mut().collect();

@@ -63,13 +63,13 @@ impl ZipEntry {
         }
     }
 
-    /// Whether the content stands in the file as it is, so that reading it copies nothing.
+    /// Whether the file has the content as it is, so that reading it copies nothing.
     pub fn is_stored(&self) -> bool {
         self.method == STORED
     }
 }
 
-/// The method of an entry that stands in the file as it is.
+/// The method of an entry that the file has as it is.
 pub(super) const STORED: u16 = 0;
 /// The method of an entry that is a raw deflate stream (RFC 1951).
 pub(super) const DEFLATED: u16 = 8;

@@ -60,7 +60,7 @@ struct HashOrder {
     /// For each string the one behind it.
     next: Vec<Option<usize>>,
     front: Option<usize>,
-    /// For each bucket what stands in front of its first string.
+    /// For each bucket the place before its first string.
     before: Vec<Before>,
 }
 

@@ -383,7 +383,7 @@ fn long_numbers_are_read() {
     let mut wrong = file.clone();
     wrong[end - 4] = 2;
     refuse(&wrong, "split over several files");
-    // The 64-bit numbers of the local header stand 14 bytes after its name's length.
+    // The 64-bit numbers of the local header are 14 bytes after its name's length.
     let mut wrong = file;
     wrong[37] = 3;
     refuse(&wrong, "the size 3");
@@ -436,7 +436,7 @@ fn other_methods_are_refused_by_name() {
         ..Entry::stored("r/a", b"x")
     };
     refuse(&archive(&[entry], b""), "method 93 (Zstandard)");
-    // What is not read does not stand in the way.
+    // An entry that is not read is no obstacle.
     let entry = Entry {
         method: 14,
         ..Entry::stored("r/a", b"x")

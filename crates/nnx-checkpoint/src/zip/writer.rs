@@ -26,7 +26,7 @@ pub struct ZipWriter<W: Write> {
 }
 
 impl<W: Write> ZipWriter<W> {
-    /// An archive whose records all lie in the folder `root`.
+    /// An archive whose records are all in the folder `root`.
     pub fn new(w: W, root: &str) -> Self {
         Self {
             inner: w,

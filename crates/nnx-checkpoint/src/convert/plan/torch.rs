@@ -120,7 +120,7 @@ pub(super) fn flat(
     match objects {
         Some(object) if !options.drop_non_tensors => {
             for (name, entry) in &selection.others {
-                // The parts of a tensor of a class of its own stand for it.
+                // A tensor of a class of its own is represented by its parts.
                 let node = entry.node().filter(|_| !entry.is_flattened());
                 if let Some(node) = node {
                     values.push((name.clone(), PickledObject::new(Arc::clone(object), node)));
@@ -156,7 +156,7 @@ pub(super) fn flat(
             .iter()
             .filter_map(|&at| selection.tensors.get(at))
             .collect();
-        // What is no tensor stands in the first file.
+        // Values that are no tensors are in the first file.
         let values = std::mem::take(&mut values);
         files.push(dict(&items, &values, target, name, options)?);
     }
@@ -228,7 +228,7 @@ fn dict(
     file(&object, expected, target.file(name), None, options)
 }
 
-/// The file of an object. Its records lie in a folder that is named
+/// The file of an object. Its records are in a folder that is named
 /// after the file, as `torch.save` has it, unless another `root` is given.
 ///
 /// # Errors

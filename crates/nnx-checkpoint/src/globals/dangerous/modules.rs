@@ -1,6 +1,6 @@
 //! Modules of which nothing belongs into a checkpoint.
 
-/// With all that lies below them.
+/// With everything below them.
 #[rustfmt::skip]
 pub(in crate::globals) const MODULES: &[&str] = &[
     // Processes and the operating system.
@@ -43,7 +43,7 @@ pub(in crate::globals) const MODULES: &[&str] = &[
     // Threads, of which one runs what it is given.
     "threading", "_thread", "thread", "dummy_threading", "_dummy_thread", "dummy_thread", "concurrent",
     "sched",
-    // Memory as it lies, and the interpreter's insides.
+    // Raw memory, and the interpreter's insides.
     "ctypes", "_ctypes", "cffi", "_cffi_backend", "gc", "inspect", "faulthandler",
     // Further pickles, which nobody has looked at.
     "pickle", "_pickle", "cPickle", "pickle5", "_compat_pickle", "pickletools", "shelve", "marshal",

@@ -8,7 +8,7 @@ use super::{Call, Change, Extra, Graph, Node, NodeId, Object};
 impl Graph {
     /// Copies an object and all that it refers to into another graph and returns its id there.
     ///
-    /// What was shared stays shared and cycles stay cycles. `map` says which object became which:
+    /// Shared objects stay shared and cycles stay cycles. `map` says which object became which:
     /// start with an empty one, and pass the same one again to copy further objects of the same
     /// graph so that they share with the earlier ones.
     ///

@@ -158,7 +158,7 @@ impl Reader<'_> {
         }
     }
 
-    /// With nothing, CPython fills whatever stands there.
+    /// With nothing to add, CPython accepts any object.
     fn append(&mut self, items: &[NodeId]) -> Result<()> {
         let target = self.top()?;
         match self.graph.node_mut(target) {
@@ -207,7 +207,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// `None`, or no attributes and no slots, which CPython gives to whatever stands there.
+    /// `None`, or no attributes and no slots, which CPython gives to any object.
     fn is_no_state(&self, state: NodeId) -> bool {
         match self.graph.node(state) {
             Node::None => true,

@@ -3,7 +3,7 @@
 use super::super::opcode;
 use crate::{Error, Result};
 
-/// A cursor that knows the opcode it stands in, for the sake of its errors.
+/// A cursor that knows the opcode it is in, for the sake of its errors.
 pub(super) struct Input<'a> {
     bytes: &'a [u8],
     position: usize,
@@ -29,12 +29,12 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Where the next byte stands.
+    /// Where the next byte is.
     pub(super) fn position(&self) -> usize {
         self.position
     }
 
-    /// Where the current opcode stands.
+    /// Where the current opcode is.
     pub(super) fn start(&self) -> usize {
         self.start
     }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::super::graph::NodeId;
 use crate::{Error, Result};
 
-/// Picklers number densely from 0, so a vector holds the keys; a map holds those that lie so far
+/// Picklers number densely from 0, so a vector holds the keys; a map holds those that are so far
 /// off that the vector would grow by what the file says rather than by what it holds.
 pub(super) struct Memo {
     dense: Vec<Option<NodeId>>,

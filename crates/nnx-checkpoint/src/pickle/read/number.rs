@@ -159,7 +159,7 @@ impl Integer {
             }
             (None, _) => (10, rest),
         };
-        // One underscore may stand behind the base.
+        // One underscore may follow the base.
         let rest = match rest {
             [b'_', digits @ ..] if base != 10 => digits,
             rest => rest,
@@ -172,7 +172,7 @@ impl Integer {
     }
 }
 
-/// The values of digits, between any two of which an underscore may stand.
+/// The values of digits, between any two of which there may be an underscore.
 fn values(text: &[u8], base: u8) -> Option<Vec<u8>> {
     let mut digits = Vec::new();
     let mut is_open = true;

@@ -8,7 +8,7 @@ use super::super::graph::NodeId;
 pub(super) struct Stack {
     objects: Vec<NodeId>,
     marks: Vec<usize>,
-    /// Where the last mark stands, or 0.
+    /// Where the last mark is, or 0.
     fence: usize,
 }
 
@@ -22,7 +22,7 @@ impl Stack {
         self.marks.push(self.fence);
     }
 
-    /// How many objects stand above the last mark.
+    /// How many objects are above the last mark.
     pub(super) fn height(&self) -> usize {
         self.objects.len().saturating_sub(self.fence)
     }
@@ -49,12 +49,12 @@ impl Stack {
         Some(array)
     }
 
-    /// Removes the last mark if nothing stands on it.
+    /// Removes the last mark if nothing is above it.
     pub(super) fn pop_empty_mark(&mut self) -> bool {
         self.height() == 0 && self.pop_mark().is_some()
     }
 
-    /// Removes the last mark and what stands above it.
+    /// Removes the last mark and the objects above it.
     pub(super) fn take_marked(&mut self) -> Option<Vec<NodeId>> {
         let mark = self.pop_mark()?;
         Some(self.objects.split_off(mark))

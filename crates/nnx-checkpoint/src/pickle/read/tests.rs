@@ -209,7 +209,7 @@ fn stack_marks_and_memo_work_as_in_cpython() {
     // CPython would allocate by the key; here only its entry costs.
     check(b"K\x01p4000000000\n0g4000000000\n.", "1");
     check(b"K\x01r\xff\xff\xff\xff0j\xff\xff\xff\xff.", "1");
-    // A key that lay far off is found, and replaced, when the memo has grown to it.
+    // A key that was far off is found, and replaced, when the memo has grown to it.
     let mut bytes = b"]r\x2c\x01\x00\x00".to_vec();
     for key in 0..250 {
         bytes.extend([b'K', 0, b'q', key]);
@@ -457,7 +457,7 @@ fn limits_hold_at_their_value_and_not_below() {
             "{error}"
         );
     }
-    // What lies behind the pickle does not count.
+    // Bytes behind the pickle do not count.
     read(b"N.\x00\x00\x00", &exact.max_pickle_bytes(2)).unwrap();
 }
 

@@ -58,7 +58,7 @@ pub(super) struct BatchProgress {
 }
 
 impl Writer<'_> {
-    /// Writes what stands between the members and returns the next one, or none after the last.
+    /// Writes the opcodes between the members and returns the next one, or none after the last.
     pub(super) fn next_member(
         &mut self,
         kind: BatchKind,

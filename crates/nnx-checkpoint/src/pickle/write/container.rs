@@ -22,7 +22,8 @@ pub(super) struct Frame<'a> {
 /// How far an object is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// What must stand before the object exists: members of a tuple, callable and arguments.
+    /// The objects that are written before this one exists: members of a tuple, callable and
+    /// arguments.
     Parts,
     Items,
     Pairs,
@@ -233,7 +234,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// What stands before the opcode of a call.
+/// The objects before the opcode of a call.
 fn part(call: &Call, index: usize) -> Option<NodeId> {
     match (call, index) {
         (Call::Reduce { callable, .. }, 0) => Some(*callable),

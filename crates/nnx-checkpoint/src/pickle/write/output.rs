@@ -14,7 +14,7 @@ const FRAME_HEADER: usize = 9;
 pub(super) struct Output {
     bytes: Vec<u8>,
     framing: bool,
-    /// Where the header of the open frame stands.
+    /// Where the header of the open frame is.
     frame: Option<usize>,
 }
 
@@ -39,7 +39,7 @@ impl Output {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Writes an opcode and its payload; a large one stands outside of all frames.
+    /// Writes an opcode and its payload; a large one is outside of all frames.
     pub(super) fn write_payload(&mut self, header: &[u8], payload: &[u8]) {
         let framing = self.framing;
         if payload.len() >= FRAME_TARGET {

@@ -397,7 +397,7 @@ fn limits_hold_at_their_value_and_not_below() {
 #[test]
 fn depth_is_not_recursion() {
     let bytes = [vec![b'('; 100_000], vec![b'l'; 100_000], vec![b'.']].concat();
-    // ((((…l: each `LIST` but the first takes what lies above its mark, an inner list.
+    // ((((…l: each `LIST` but the first takes what is above its mark, an inner list.
     let (mut graph, _) = read(&bytes, &Limits::default()).unwrap();
     graph.set_protocol(2);
     write(&graph, &Limits::default()).unwrap_err();

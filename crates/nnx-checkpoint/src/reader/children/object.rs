@@ -38,7 +38,7 @@ pub(in crate::reader) fn has_attributes(graph: &Graph, id: NodeId) -> bool {
     })
 }
 
-/// What lies below an object: the pairs of a mapping, the items of a sequence, its attributes, and
+/// The objects below another: the pairs of a mapping, the items of a sequence, its attributes, and
 /// what it was made of, as far as that is not among them.
 pub(super) fn children<'a>(graph: &'a Graph, object: &Object) -> Vec<Child<'a>> {
     let mut children = made_of(graph, object);

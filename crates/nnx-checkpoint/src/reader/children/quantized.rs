@@ -1,9 +1,9 @@
 //! What PyTorch's quantised modules add to their `state_dict()`.
 //!
 //! The classes are those of `torch.ao.nn.quantized` (until PyTorch 1.13 `torch.nn.quantized`), its
-//! `dynamic` part, and their kin under `torch.ao.nn.intrinsic` and `torch.ao.nn.sparse`; what each
-//! adds is what its `_save_to_state_dict` does. Weights lie in a packed object of PyTorch's C++ part
-//! (a `torch.ScriptObject`), which `state_dict()` unpacks: to the tuple `(weight, bias)` for a
+//! `dynamic` part, and their kin under `torch.ao.nn.intrinsic` and `torch.ao.nn.sparse`; each
+//! adds what its `_save_to_state_dict` does. Weights are in a packed object of PyTorch's C++ part (a
+//! `torch.ScriptObject`), which `state_dict()` unpacks: to the tuple `(weight, bias)` for a
 //! linear layer, to one tensor for an embedding.
 
 use super::{Child, Role, class};
@@ -131,7 +131,7 @@ fn packed_weight<'a>(
     }
 }
 
-/// What lies below a quantised module that pickles a tuple instead of its attributes: first what
+/// The objects below a quantised module that pickles a tuple instead of its attributes: first what
 /// its `state_dict()` has. None for all other objects.
 pub(super) fn of_tuple<'a>(graph: &'a Graph, module: &Object) -> Option<Vec<Child<'a>>> {
     let Node::Tuple(values) = graph.node(module.state?) else {

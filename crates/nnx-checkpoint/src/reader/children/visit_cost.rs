@@ -1,10 +1,10 @@
-//! How much is looked at to find what lies below an object.
+//! The cost of a visit: how much is looked at to find the objects below one.
 
 use crate::pickle::{Call, Graph, Node, NodeId};
 
-/// Members that [`below`](super::below) looks at for one object, as far as others can share
-/// them: many objects can have one tuple of arguments or one state in common, and each looks through
-/// it anew.
+/// How many members [`below`](super::below) looks at for one object, as far as others can share them:
+/// many objects can have one tuple of arguments or one state in common, which is looked through for
+/// each of them.
 pub(in crate::reader) fn visit_cost(graph: &Graph, id: NodeId) -> u64 {
     let Some(object) = graph.object(id) else {
         return members(graph, id);

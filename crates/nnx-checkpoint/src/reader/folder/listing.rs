@@ -16,7 +16,7 @@ pub(super) struct Listing {
 /// Files whose names count them.
 #[derive(Debug, PartialEq)]
 pub(super) struct Counted<'a> {
-    /// What stands before the numbers.
+    /// The text before the numbers.
     pub(super) stem: &'a str,
     extension: &'a str,
     /// How many digits the numbers have.

@@ -55,7 +55,7 @@ impl Record {
         let bytes = match &self.content {
             RecordContent::Range(range) if self.is_verbatim() => range.bytes()?,
             RecordContent::Range(range) => range.copied()?,
-            // What becomes other bytes needs no map of these.
+            // Bytes that are changed anyway need no map.
             RecordContent::Entry(archive, entry) if archive.is_in_file() && !self.is_verbatim() => {
                 decoded(entry, archive.range(entry)?.copied()?, verify)?
             }

@@ -41,7 +41,7 @@ pub enum Layout {
         /// Whether the values are the negatives of those in the storage.
         neg: bool,
     },
-    /// A view of a storage of integers that stand for numbers.
+    /// A view of a storage of integers that represent numbers.
     #[non_exhaustive]
     Quantized {
         /// The node of the storage (or of the view of one) that the tensor views.
@@ -50,7 +50,7 @@ pub enum Layout {
         offset: usize,
         /// Elements between neighbours along each dimension.
         strides: Vec<usize>,
-        /// What the integers stand for.
+        /// How the integers map to numbers.
         quantizer: QuantizerInfo,
     },
     /// Only the elements that are not zero, and where they belong.
@@ -159,7 +159,7 @@ impl SparseKind {
     }
 }
 
-/// What the integers of a quantised tensor stand for, as far as the pickle alone says it.
+/// How the integers of a quantised tensor map to numbers, as far as the pickle alone says it.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum QuantizerInfo {

@@ -33,7 +33,7 @@ impl TorchObject {
         Ok(Some(plain(dtype, shape, requires_grad, layout)))
     }
 
-    /// What the integers stand for, scales and zero points read.
+    /// How the integers map to numbers, scales and zero points read.
     pub(super) fn quantizer(&self, info: &QuantizerInfo) -> Result<Quantizer> {
         match info {
             QuantizerInfo::PerTensor { scale, zero_point } => Ok(Quantizer::PerTensor {

@@ -141,7 +141,7 @@ impl TorchObject {
         let Some(part) = reference.part() else {
             return Ok(view);
         };
-        // The tensor lies within its part; over the whole storage it is known to share it.
+        // The tensor is within its part; over the whole storage it is known to share it.
         let size = info.dtype.size();
         match part.start.checked_rem(size) {
             Some(0) => {}

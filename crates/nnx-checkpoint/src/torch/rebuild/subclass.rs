@@ -44,7 +44,7 @@ impl TorchObject {
         };
         let info = TensorInfo { class, ..info };
         if class == TensorClass::Subclass {
-            // What a subclass does with its state is its own affair.
+            // A subclass may do anything with its state.
             return Ok(Some(TensorInfo {
                 attributes: Some(state),
                 ..info

@@ -1,6 +1,6 @@
 //! Graphs that no fixture has: what is refused, and what old files refer to.
 //!
-//! What PyTorch makes of sound calls is judged over fixtures that it wrote.
+//! PyTorch's results of sound calls are compared over fixtures that it wrote.
 
 use bytes::Bytes;
 

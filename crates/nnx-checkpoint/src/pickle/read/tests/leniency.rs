@@ -1,4 +1,4 @@
-//! What no pickler writes and unpicklers accept all the same.
+//! Pickles that no pickler writes and that unpicklers accept all the same.
 
 use super::super::super::{read, read_lossy};
 use super::check;
