@@ -194,7 +194,7 @@ impl Task {
 mod tests {
     use super::*;
 
-    const SOURCES: [(&str, &str); 12] = [
+    const SOURCES: [(&str, &str); 13] = [
         ("bench", include_str!("bench.rs")),
         ("boundary", include_str!("boundary.rs")),
         ("charts", include_str!("charts.rs")),
@@ -207,6 +207,7 @@ mod tests {
         ("roundtrip", include_str!("roundtrip.rs")),
         ("roundtrip", include_str!("roundtrip_hub.rs")),
         ("runs", include_str!("runs.rs")),
+        ("train", include_str!("train.rs")),
     ];
 
     /// The options that a task's source asks for.
