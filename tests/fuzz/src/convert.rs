@@ -59,7 +59,7 @@ pub fn convert(data: &[u8]) {
 fn judge(source: &std::path::Path, target: &std::path::Path, dtype: Option<Dtype>) {
     // A source may name what runs code, and no target does: nothing of it is carried on.
     let careful = OpenOptions::default().limits(limits());
-    let as_converted = careful.clone().allow_dangerous_globals(true);
+    let as_converted = careful.allow_dangerous_globals(true);
     let before = CheckpointReader::open_with(source, &as_converted).expect("it was converted");
     let after = CheckpointReader::open_with(target, &careful).expect("it was verified");
     for entry in before.tensors() {
