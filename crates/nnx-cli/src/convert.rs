@@ -1,4 +1,4 @@
-//! `nnx convert`: one checkpoint, or a folder of them, into another format.
+//! `nnx convert`: converts one checkpoint, or a folder of them, into another format.
 
 mod batch;
 mod interrupt;
@@ -60,7 +60,7 @@ fn options(arguments: &Convert) -> ConvertOptions {
     options
 }
 
-/// An error with the options of the command that would settle it.
+/// Adds to an error the options of the command that would resolve it.
 fn failure(error: Error, source: &Path) -> Failure {
     let advice = match error.kind() {
         ErrorKind::TargetExists => Some(TARGET_EXISTS.to_owned()),

@@ -1,4 +1,4 @@
-//! `nnx inspect`: what a checkpoint holds.
+//! `nnx inspect`: shows what a checkpoint contains.
 
 mod contents;
 mod fields;
@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &Inspect) -> Outcome {
     }
 }
 
-/// The contents and, if it is wanted, the tree of their names.
+/// The contents and, if requested, the tree of their names.
 #[derive(Serialize)]
 struct WithTree<'a> {
     #[serde(flatten)]
@@ -50,7 +50,7 @@ struct WithTree<'a> {
 }
 
 fn read(arguments: &Inspect) -> Result<Contents, Failure> {
-    // Of a safetensors file on the Hub the header tells all but the hashes.
+    // For a safetensors file on the Hub, the header is enough for everything except the hashes.
     let header = if arguments.hash {
         None
     } else {

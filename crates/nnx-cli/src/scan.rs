@@ -1,4 +1,4 @@
-//! `nnx scan`: whether files are safe to unpickle.
+//! `nnx scan`: checks whether files are safe to unpickle.
 
 mod report;
 mod text;
@@ -17,13 +17,13 @@ use crate::progress::{Progress, Unit};
 use crate::size;
 use crate::terminal::Page;
 
-/// A file to be scanned, or a path on the Hub that could not be fetched.
+/// A file to scan, or a path on the Hub that could not be downloaded.
 enum Target {
     Here(Candidate),
     NotFetched(PathBuf, Failure),
 }
 
-/// What a target comes to.
+/// The result for a target.
 enum Scanned {
     Here(FileReport),
     NotFetched(PathBuf, Failure),

@@ -1,4 +1,4 @@
-//! Many conversions: every checkpoint below a folder.
+//! Converts every checkpoint below a folder.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -21,21 +21,21 @@ use crate::outcome::{EXIT_ERROR, EXIT_OK, Outcome};
 use crate::path::PathText;
 use crate::size;
 
-/// What the name of an index ends with.
+/// The end of the name of an index.
 const INDEX: &str = ".index.json";
 
-/// A checkpoint below the folder, and what becomes of it.
+/// A checkpoint below the folder, and its result.
 struct Job {
     source: PathBuf,
     target: PathBuf,
 }
 
-/// What lies below the folder.
+/// The contents of the folder.
 #[derive(Default)]
 struct Found {
     sources: Vec<PathBuf>,
     failed: Vec<Failed>,
-    /// Files that are no checkpoints and do not look as if they should be.
+    /// Files that are not checkpoints, neither by their contents nor by their names.
     skipped: Vec<PathBuf>,
 }
 
@@ -137,7 +137,7 @@ pub(super) fn run(
     outcome
 }
 
-/// What lies below a folder that is converted into another one.
+/// The contents of a folder that is converted into another folder.
 fn find(folder: &Path, out: &Path) -> Result<Found, Failure> {
     if !folder.is_dir() {
         return Err(Failure::usage("`--out` goes with a folder as source"));
@@ -159,7 +159,7 @@ fn find(folder: &Path, out: &Path) -> Result<Found, Failure> {
     Ok(found)
 }
 
-/// The targets of the sources. Those that would get one and the same fail.
+/// The targets of the sources. Sources with the same target fail.
 fn jobs(
     sources: Vec<PathBuf>,
     folder: &Path,
@@ -195,9 +195,9 @@ fn jobs(
     jobs
 }
 
-/// What a source becomes, below the folder of the targets. A standard name becomes the standard name
-/// of the other format, by which loaders look for it; another name gets another extension. The files
-/// that an index names become one file.
+/// The target of a source, below the folder of the targets. A standard name becomes the standard
+/// name of the other format, by which loaders find it; another name gets another extension. The
+/// files that an index names become one file.
 fn target_name(source: &Path, format: TargetFormat) -> PathBuf {
     let extension = match format {
         TargetFormat::Torch => "pt",
@@ -226,7 +226,7 @@ fn is_index(path: &Path) -> bool {
         || WeightsName::parse(&name).is_some_and(|name| *name.part() == WeightsPart::Index)
 }
 
-/// Whether a path lies in a folder, as far as they exist.
+/// Whether a path is in a folder, as far as both exist.
 fn inside(path: &Path, folder: &Path) -> bool {
     let Ok(folder) = folder.canonicalize() else {
         return false;
@@ -238,7 +238,8 @@ fn inside(path: &Path, folder: &Path) -> bool {
 
 impl Found {
     /// Finds the checkpoints below a folder, in the order of their names. The shards that an index
-    /// names are no checkpoints of their own. Links to files are followed, links to folders are not.
+    /// names are not listed as separate checkpoints. Links to files are followed, links to folders
+    /// are not.
     fn collect(&mut self, folder: &Path) {
         let entries = fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
         let mut entries = match entries {
@@ -259,7 +260,7 @@ impl Found {
             } else if path.is_dir() {
                 self.skipped.push(path);
             } else {
-                // What is wrong with an index is told when it is converted.
+                // The conversion reports the errors of an index.
                 if is_index(&path) {
                     shards.extend(shards_of(&path).unwrap_or_default());
                 }
@@ -284,8 +285,8 @@ impl Found {
     }
 }
 
-/// Whether a file has the name of a checkpoint: one that is none by its contents is an error to be
-/// told, such as a pointer that Git LFS left.
+/// Whether a file has the name of a checkpoint. If its contents are something else, such as a
+/// pointer that Git LFS left, that is an error to report.
 fn is_meant(path: &Path) -> bool {
     TargetFormat::of_extension(path).is_some()
 }

@@ -31,13 +31,13 @@ pub(super) fn run(
     }
 }
 
-/// Why there is no result.
+/// The reason why there is no result.
 pub(super) enum Stop {
     Interrupted(Failure),
     Failed(Failure),
 }
 
-/// Converts, with a bar when it takes its time.
+/// Converts, with a bar if it takes long.
 pub(super) fn convert(
     source: &Path,
     target: &Path,

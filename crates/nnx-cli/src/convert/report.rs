@@ -1,4 +1,4 @@
-//! What a conversion did, for people and for scripts.
+//! The report of a conversion, for people and for scripts.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::json;
 use crate::path::PathText;
 use crate::size;
 
-/// Values that are listed.
+/// The number of values that are listed.
 const SHOWN: usize = 20;
 
 /// One conversion for a script.
@@ -82,7 +82,7 @@ pub(super) fn text(source: &Path, done: &Conversion, options: &ConvertOptions) -
     } else {
         "wrote"
     };
-    // A `String` takes whatever is written.
+    // Writing to a `String` cannot fail.
     let _ = writeln!(
         out,
         "{} ({}) → {}: {verb} {}, {}{}{}",

@@ -1,4 +1,4 @@
-//! `nnx card`: the model card that publishing would write.
+//! `nnx card`: prints the model card that `nnx push` would publish.
 
 use nnx::hub::ModelCard;
 use serde::Serialize;
@@ -34,7 +34,7 @@ pub(super) fn run(arguments: &Card) -> Result<Outcome, Failure> {
     Ok(printed(ModelCard::default(), arguments))
 }
 
-/// The card with what the options add.
+/// The card with the values of the options.
 fn printed(mut card: ModelCard, arguments: &Card) -> Outcome {
     for (field, given) in [
         (&mut card.license, &arguments.license),

@@ -1,4 +1,4 @@
-//! `nnx pull`: a repository onto the disk.
+//! `nnx pull`: downloads a repository.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ pub(super) fn run(arguments: &Pull) -> Result<Outcome, Failure> {
     options.revision.clone_from(&arguments.revision);
     let mut folder = transfer::hub()?.snapshot(&repo, &options)?;
     let mut files = files_below(&folder)?;
-    // The cache may hold more than was asked for.
+    // The cache may contain more files than were requested.
     files.retain(|file| is_wanted(file, arguments));
     if files.is_empty() {
         return Err(Failure::new(
@@ -65,7 +65,7 @@ pub(super) fn run(arguments: &Pull) -> Result<Outcome, Failure> {
     }))
 }
 
-/// Whether the patterns take a file.
+/// Whether the patterns select a file.
 fn is_wanted(file: &Path, arguments: &Pull) -> bool {
     let name = file.to_string_lossy();
     let is_of = |patterns: &[String]| {

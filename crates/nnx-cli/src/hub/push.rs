@@ -1,4 +1,4 @@
-//! `nnx push`: a folder or a model into a repository.
+//! `nnx push`: publishes a folder or a model in a repository.
 
 use std::path::Path;
 

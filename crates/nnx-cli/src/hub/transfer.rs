@@ -1,4 +1,4 @@
-//! A client that shows its transfers.
+//! A client that shows the progress of its transfers.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -10,7 +10,7 @@ use crate::escape::escaped;
 use crate::failure::Failure;
 use crate::progress::{Progress, Unit};
 
-/// A client with the settings of the `hf` tools, and a bar for what takes its time.
+/// A client with the settings of the `hf` tools, and a bar for long transfers.
 pub(super) fn hub() -> Result<Hub, Failure> {
     Ok(Hub::from_env()?.progress(bar()))
 }
@@ -51,20 +51,20 @@ fn bar() -> Arc<dyn Told> {
 
 /// Prints a note on standard error.
 pub(super) fn tell(line: &str) {
-    // Where nobody can be told, nobody is.
+    // If standard error cannot be written, the note is lost.
     let _ = writeln!(io::stderr(), "nnx: {}", escaped(line));
 }
 
 struct Bar {
     progress: Progress,
-    /// How much of each file was transferred.
+    /// The number of bytes of each file that were transferred.
     done: HashMap<String, u64>,
 }
 
 impl Bar {
     fn advance(&mut self, file: &str, done: u64) {
         let before = self.done.entry(file.to_owned()).or_default();
-        // A transfer that starts over goes back, the bar does not.
+        // If a transfer starts again, its count goes back; the bar does not.
         self.progress.advance(done.saturating_sub(*before));
         *before = (*before).max(done);
     }

@@ -1,4 +1,4 @@
-//! `nnx whoami`: whose token it is.
+//! `nnx whoami`: shows the user that the token belongs to.
 
 use nnx::hub::Hub;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! What is shown of a checkpoint; its form as JSON is that of `nnx inspect --json`.
+//! The contents of a checkpoint as they are shown; the JSON form is that of `nnx inspect --json`.
 
 use std::path::Path;
 
@@ -34,22 +34,23 @@ pub(super) struct TensorLine {
     #[serde(serialize_with = "dtype_name")]
     pub(super) dtype: Dtype,
     pub(super) shape: Vec<usize>,
-    /// Bytes of the tensor when contiguous.
+    /// The number of bytes of the contiguous tensor.
     pub(super) bytes: u64,
     /// Equal for tensors that share a storage.
     pub(super) storage: Option<usize>,
     pub(super) layout: &'static str,
-    /// None unless hashes are wanted; the inner one none for a tensor without plain bytes.
+    /// `None` unless hashes were requested; the inner `None` for a tensor without plain bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) sha256: Option<Option<String>>,
 }
 
-/// A value that is no tensor.
+/// A value that is not a tensor.
 #[derive(Debug, Serialize)]
 pub(super) struct Other {
     pub(super) path: String,
     pub(super) description: String,
-    /// None where the value is not plain, and beyond the most that is shown of one checkpoint.
+    /// `None` if the value is not plain, or if the limit for the values of one checkpoint is
+    /// reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) value: Option<TypedValue>,
 }
@@ -65,8 +66,8 @@ pub(super) struct Global {
 }
 
 impl Contents {
-    /// What an open checkpoint holds; of its tensors and other values, those whose names begin with
-    /// the prefix.
+    /// The contents of an open checkpoint: the tensors and other values whose names begin with the
+    /// prefix.
     pub(super) fn of(opened: &Opened, path: &Path, prefix: &str) -> Self {
         let reader = opened.reader();
         let mut budget = Budget::default();
@@ -95,7 +96,8 @@ impl Contents {
     }
 }
 
-/// What may still be shown of the values of one checkpoint: many names may share one long value.
+/// The number of bytes that the values of one checkpoint may still take, because many names may
+/// share one long value.
 struct Budget {
     values: usize,
     bytes: usize,
@@ -132,7 +134,7 @@ impl TensorLine {
         }
     }
 
-    /// Elements of the tensor, which may be more than fit 64 bits where it has no bytes.
+    /// The number of elements, which may exceed 64 bits for a tensor without bytes.
     pub(super) fn elements(&self) -> u128 {
         let sizes = self.shape.iter();
         sizes.fold(1, |product: u128, &size| {

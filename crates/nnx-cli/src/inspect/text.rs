@@ -13,9 +13,9 @@ use crate::table::{Side, Table};
 use crate::terminal::{BOLD, Page, YELLOW};
 use crate::wrap::wrapped;
 
-/// Characters of a metadata text that are shown.
+/// The number of characters of a metadata text that are shown.
 const SHOWN_CHARS: usize = 160;
-/// Metadata keys and other values that the fields of an NNx checkpoint tell already.
+/// Metadata keys and other values that are also shown as the fields of an NNx checkpoint.
 const NNX_KEYS: [&str; 7] = [
     "nnx_format_version",
     "net_params",
@@ -117,7 +117,7 @@ fn others(contents: &Contents, page: &Page) -> String {
     table.render(page)
 }
 
-/// Each class once, though several pickles of a file, or several files, may name it.
+/// Each class once, although several pickles of a file, or several files, may name it.
 fn globals(contents: &Contents, page: &Page) -> String {
     let mut table = Table::new(&[("Name", Side::Left), ("Standing", Side::Left)]);
     let mut seen = HashSet::new();

@@ -1,15 +1,15 @@
-//! Values that are no tensors: as typed JSON, and as text in the form that Python shows.
+//! Values that are not tensors: as typed JSON, and as text in the form that Python shows.
 
 use nnx::checkpoint::PickledValue;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::json;
 
-/// The member that says which class of Python a value has, where JSON has no value of that kind.
+/// The member that contains the Python class of a value, if JSON has no value of that type.
 const CLASS: &str = "python";
 
-/// A value as JSON: numbers, texts, `null`, arrays and objects as far as they say all. Anything else
-/// is an object whose first member, `python`, is the class.
+/// A value as JSON: a number, a text, `null`, an array or an object if these express it completely.
+/// Otherwise it is an object whose first member, `python`, is the class.
 #[derive(Debug)]
 pub(super) struct TypedValue(pub(super) PickledValue);
 
@@ -96,7 +96,7 @@ fn tagged<S: Serializer>(
     map.end()
 }
 
-/// A value of which only the beginning is there, and how long the whole is.
+/// The beginning of a value, and the length of the whole.
 fn cut<S: Serializer>(
     class: &str,
     member: &'static str,
@@ -127,8 +127,9 @@ impl Serialize for Pairs<'_> {
     }
 }
 
-/// What the description of a value leaves out, as Python shows it: the members of a container, the
-/// attributes of an object, the arguments of a call. None where the description says all.
+/// The parts of a value that its description leaves out, as Python shows them: the members of a
+/// container, the attributes of an object, the arguments of a call. `None` if the description is
+/// complete.
 pub(super) fn shown(value: &PickledValue) -> Option<String> {
     let says_more = match value {
         PickledValue::Sequence { count, .. }
@@ -143,7 +144,7 @@ pub(super) fn shown(value: &PickledValue) -> Option<String> {
     says_more.then(|| repr(value))
 }
 
-/// About how many bytes of output a value makes.
+/// An estimate of the bytes of output for a value.
 pub(super) fn bytes(value: &PickledValue) -> usize {
     repr(value).len()
 }
@@ -316,7 +317,7 @@ mod tests {
         );
     }
 
-    /// A dict with the key that marks other values is told from these.
+    /// A dict that has the key `python` must not be mistaken for such an object.
     #[test]
     fn a_mapping_is_an_object_unless_it_could_be_taken_for_another_value() {
         let mapping = |key: &str| PickledValue::Mapping {

@@ -1,4 +1,4 @@
-//! `nnx evaluate`: how well a model does.
+//! `nnx evaluate`: measures a model.
 
 use nnx::net::EvaluateOptions;
 use nnx::params::{Average, Value, python_text};

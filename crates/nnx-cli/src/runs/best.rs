@@ -1,4 +1,4 @@
-//! `nnx runs best`: the id of the best run.
+//! `nnx runs best`: prints the id of the best run.
 
 use nnx::run::{NNRun, RunSummary};
 use serde::Serialize;

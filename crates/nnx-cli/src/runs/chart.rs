@@ -1,4 +1,4 @@
-//! The chart of runs: which values it has, what is not drawn of them, and the table below.
+//! The chart of runs: its values, notes about values that are not drawn, and its table.
 
 use nnx::chart::{Axes, Cell, Chart, Line, Series, Table};
 use nnx::run::{EpochMetrics, NNRun};
@@ -6,11 +6,12 @@ use nnx::run::{EpochMetrics, NNRun};
 use super::metrics::{Metric, before_end, last, number, shown};
 use crate::escape::escaped;
 
-/// Characters of a net's name that a chart shows.
+/// The number of characters of a net's name in a chart.
 const SHOWN_CHARS: usize = 24;
-/// Characters of an id that are shown, and more where they are needed to tell runs apart.
+/// The number of characters of an id that are shown, unless more are needed to distinguish the
+/// runs.
 const LEAST_ID_CHARS: usize = 8;
-/// Ranges of epochs that a note lists.
+/// The largest number of ranges of epochs in a note.
 const SHOWN_RANGES: usize = 6;
 
 /// The axes of the chart: title, name for scripts, and the metrics with a line.
@@ -19,7 +20,7 @@ const AXES: [(&str, &str, [Metric; 2]); 2] = [
     ("Error", "error", [Metric::TrainError, Metric::ValError]),
 ];
 
-/// A run as the chart names it.
+/// The title of a run in the chart.
 #[derive(Debug)]
 struct Drawn {
     id: String,
@@ -27,7 +28,7 @@ struct Drawn {
     net: String,
     planned_epochs: usize,
     epochs: Vec<EpochMetrics>,
-    /// What is wrong with the history.
+    /// The warnings about the history.
     warnings: Vec<String>,
 }
 
@@ -58,7 +59,7 @@ pub(super) fn chart(runs: &[(String, NNRun)], log: bool) -> Chart {
     chart.table(table(&runs))
 }
 
-/// What the chart is of.
+/// The title of the chart.
 fn title(runs: &[Drawn]) -> String {
     let of = match runs {
         [run] => format!("run {}", run.short_id),
@@ -93,7 +94,7 @@ impl Drawn {
     }
 }
 
-/// How many characters tell the ids apart.
+/// The number of characters that distinguish the ids.
 fn id_length(ids: &[&str]) -> usize {
     let longest = ids.iter().map(|id| id.chars().count()).max();
     let longest = longest.unwrap_or_default().max(LEAST_ID_CHARS);
@@ -117,8 +118,8 @@ fn cut(text: &str) -> String {
     shown
 }
 
-/// The words for a metric within a sentence, the name of its line in the legend, and whether that
-/// line is one of the training.
+/// The words for a metric in a sentence, the name of its line in the legend, and whether the line
+/// belongs to the training.
 fn in_words(metric: Metric) -> (&'static str, &'static str, bool) {
     match metric {
         Metric::TrainLoss => ("training loss", "training", true),
@@ -128,8 +129,8 @@ fn in_words(metric: Metric) -> (&'static str, &'static str, bool) {
     }
 }
 
-/// The line of a metric: training is dashed, and validation is drawn over it, because runs are
-/// judged by it.
+/// The line of a metric. Training is dashed, and validation is drawn above it, because it matters
+/// more.
 fn line(run: &Drawn, index: usize, metric: Metric) -> Line {
     let points = run.epochs.iter();
     let points = points.filter_map(|epoch| Some((epoch.epoch, metric.of(epoch)?)));
@@ -142,7 +143,7 @@ fn line(run: &Drawn, index: usize, metric: Metric) -> Line {
     line.data("run", &run.id).data("metric", metric.key())
 }
 
-/// What the chart does not show of a metric.
+/// Notes about the values of a metric that the chart does not show.
 fn not_drawn(run: &Drawn, metric: Metric, log: bool) -> Vec<String> {
     let (mut absent, mut infinite, mut below) = (Vec::new(), Vec::new(), Vec::new());
     for epoch in &run.epochs {
@@ -191,8 +192,8 @@ fn table(runs: &[Drawn]) -> Table {
     table
 }
 
-/// The last value that there is, with its epoch where that is not the run's last one, and below it
-/// the lowest one with its epoch.
+/// The last value, with its epoch if that is not the run's last epoch, and below it the lowest
+/// value with its epoch.
 fn cell(run: &Drawn, metric: Metric) -> Cell {
     let values = run.epochs.iter();
     let values = values.filter_map(|epoch| Some((epoch.epoch, metric.of(epoch)?)));
@@ -210,7 +211,7 @@ fn cell(run: &Drawn, metric: Metric) -> Cell {
     cell
 }
 
-/// The epochs between the first and the last one that the history does not have.
+/// The epochs between the first and the last one that are missing in the history.
 fn missing_epochs(run: &Drawn) -> Option<String> {
     let gaps = run.epochs.windows(2).filter_map(|pair| {
         let (before, after) = (pair[0].epoch, pair[1].epoch);

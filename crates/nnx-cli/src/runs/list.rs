@@ -1,4 +1,4 @@
-//! `nnx runs list`: all runs in a table.
+//! `nnx runs list`: lists all runs.
 
 use nnx::run::{NNRun, RunSummary};
 use serde::Serialize;
@@ -114,7 +114,7 @@ pub(super) fn run(runs_dir: &RunsDir) -> Result<Outcome, Failure> {
 }
 
 impl Run {
-    /// The run for JSON; its row goes to the table.
+    /// The run for JSON. Its row is added to the table.
     fn of(
         summary: RunSummary,
         folder: String,

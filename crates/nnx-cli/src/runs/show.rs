@@ -1,4 +1,4 @@
-//! `nnx runs show`: configuration, metrics and checkpoints of a run.
+//! `nnx runs show`: shows the configuration, metrics and checkpoints of a run.
 
 mod checkpoints;
 
@@ -29,18 +29,18 @@ struct Shown {
     records: usize,
     best: Option<BestPart>,
     last_change: Option<String>,
-    /// What the choice of the best epoch tracks; null where the run has no monitor of its own.
+    /// The monitor that chooses the best epoch; null if the run has none.
     monitor: Option<MonitorPart>,
     parent: Option<Parent>,
     state: JsonState,
     metadata: JsonState,
     epochs: Vec<EpochPart>,
     checkpoints: Vec<CheckpointPart>,
-    /// What would else go unseen.
+    /// The warnings of the run.
     warnings: Vec<Failure>,
 }
 
-/// The run and the checkpoint from which it went on.
+/// The run and the checkpoint from which the training was resumed.
 #[derive(Debug, Serialize)]
 struct Parent {
     id: String,
@@ -51,7 +51,7 @@ pub(super) fn run(arguments: &One) -> Result<Outcome, Failure> {
     let root = &arguments.runs_dir.root;
     let folder = resolve_run::folder(&arguments.id, root)?;
     let run = NNRun::load(&folder, root)?;
-    // A checkpoint `best` that cannot be read is told of among the checkpoints.
+    // If the checkpoint `best` cannot be read, the list of the checkpoints reports it.
     let summary = RunSummary::new(&run, &folder, root).ok();
     let net = run
         .model()
@@ -142,7 +142,7 @@ fn fields(value: &Value) -> Table {
     table
 }
 
-/// The epochs, and what stands below them.
+/// The epochs, and the notes below them.
 fn epochs_table(run: &NNRun, epochs: &[EpochMetrics]) -> (Table, String) {
     let extra: Vec<ExtraMetrics> = epochs.iter().map(ExtraMetrics::from_epoch).collect();
     let with_extra: Vec<_> = epochs.iter().zip(&extra).collect();

@@ -1,4 +1,4 @@
-//! `nnx runs verify`: whether the files of a run are whole and belong together.
+//! `nnx runs verify`: checks that the files of a run are complete and belong together.
 
 mod checkpoint;
 mod text;
@@ -17,8 +17,8 @@ use crate::json;
 use crate::outcome::{EXIT_ERROR, EXIT_FINDINGS, EXIT_OK, Outcome};
 use crate::terminal::Page;
 
-/// What was found of one part of a run; the highest counts: what is wrong is so, whatever else could
-/// not be looked at.
+/// The verdict on one part of a run. The highest one counts: if something is wrong, the run is
+/// wrong, even if other parts could not be judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Verdict {
@@ -34,7 +34,7 @@ struct Verification {
     run: Run,
     metadata: Metadata,
     checkpoints: Vec<Checked>,
-    /// Files that end as checkpoints do, under names that no checkpoint has: they were not read.
+    /// Files with the extension of a checkpoint, but without the name of one. They were not read.
     other_files: Vec<String>,
 }
 
@@ -43,20 +43,20 @@ struct Verification {
 struct Run {
     #[serde(flatten)]
     part: Part,
-    /// What is not wrong and would else go unseen, such as records of an epoch that was not finished.
+    /// Warnings that are not errors, such as records of an epoch that was not finished.
     warnings: Vec<Failure>,
 }
 
-/// The metadata, which no run needs.
+/// The metadata, which are optional.
 #[derive(Debug, Serialize)]
 struct Metadata {
     #[serde(flatten)]
     part: Part,
-    /// Whether there is a file of them.
+    /// Whether the file exists.
     present: bool,
 }
 
-/// What was found of a part, and why it is not sound.
+/// The verdict on a part, and the reason if it is not sound.
 #[derive(Debug, Serialize)]
 struct Part {
     verdict: Verdict,
@@ -131,7 +131,7 @@ fn check_id(run: &NNRun, folder: &str) -> Result<(), (Verdict, Failure)> {
     Err((verdict, Failure::new("other_id", what)))
 }
 
-/// Reads the metadata, which a run is loaded without where they cannot be read.
+/// Reads the metadata. A run with metadata that cannot be read is loaded without them.
 fn metadata(folder: &str, root: &Path) -> Metadata {
     let metadata = NNRun::read_metadata(folder, root);
     Metadata {
@@ -140,8 +140,8 @@ fn metadata(folder: &str, root: &Path) -> Metadata {
     }
 }
 
-/// An error that contradicts the format, or the other files, is a finding; one that kept us from
-/// looking is none.
+/// An error that contradicts the format, or the other files, is a finding. An error of the
+/// operating system is not.
 fn judged(error: Error) -> (Verdict, Failure) {
     use nnx::checkpoint::ErrorKind as Checkpoint;
     let verdict = match error.kind() {

@@ -1,4 +1,4 @@
-//! By what each of two runs chose its best epoch.
+//! The metrics by which two runs chose their best epochs.
 
 use std::path::Path;
 
@@ -57,12 +57,13 @@ impl Chosen {
     }
 }
 
-/// What one monitor saw last and at its best in each run; null in a run that has another monitor,
+/// The last and the best value of one monitor in each run; null for a run that has another monitor,
 /// or none.
 #[derive(Debug, Serialize)]
 pub(super) struct Monitored {
     metric: String,
-    /// Which of two values is better; null where nothing says so, and so no epoch is the best.
+    /// Whether lower or higher values are better; null if that is not known, and then no epoch is
+    /// the best.
     mode: Option<&'static str>,
     last: [JsonFloat; 2],
     last_epoch: [Option<i64>; 2],
@@ -72,7 +73,7 @@ pub(super) struct Monitored {
     best_word: &'static str,
 }
 
-/// The monitors of both runs, each once.
+/// The monitors of both runs, without repetition.
 pub(super) fn of(runs: [&NNRun; 2], epochs: &[Vec<EpochMetrics>; 2]) -> Vec<Monitored> {
     let keys = runs.map(|run| Some((run.monitor()?.key(), run.monitor()?.mode())));
     let [a, b] = &keys;
@@ -97,7 +98,7 @@ impl Monitored {
         });
         let best = values.each_ref().map(|values| {
             let finite = values.iter().filter(|(_, value)| value.is_finite());
-            // The first of equals, as a monitor takes it.
+            // The first of equal values, as in a monitor.
             let finite = finite.copied();
             match mode? {
                 MonitorMode::Min => finite.min_by(|a, b| a.1.total_cmp(&b.1)),

@@ -14,7 +14,7 @@ use crate::table::{Side, Table};
 #[derive(Debug, Serialize)]
 pub(super) struct CheckpointPart {
     tag: String,
-    /// How often it was saved; none without a manifest.
+    /// The number of saves; `None` without a manifest.
     generation: Option<i64>,
     training_state: bool,
     #[serde(flatten)]
@@ -22,7 +22,8 @@ pub(super) struct CheckpointPart {
     files: Vec<FilePart>,
 }
 
-/// What the checkpoint says, or why it cannot be read: its files are listed all the same.
+/// The contents of the checkpoint, or the reason why it cannot be read. Its files are listed in
+/// both cases.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 enum Content {
@@ -65,7 +66,7 @@ fn part(store: &CheckpointStore, tag: &CheckpointTag) -> Result<CheckpointPart, 
             error: error.into(),
         },
     };
-    // What is wrong with a manifest, `nnx runs verify` tells.
+    // `nnx runs verify` reports the errors of a manifest.
     let manifest = store.resume_point(tag).ok().flatten();
     let generation = manifest.and_then(|manifest| manifest.generation());
     let folder = store.path(tag);

@@ -80,7 +80,7 @@ pub(super) fn of(verification: &Verification, page: &Page) -> String {
     )
 }
 
-/// Adds a part, and why it is not sound.
+/// Adds a part, and the reason if it is not sound.
 fn add(
     table: &mut Table,
     page: &Page,
@@ -109,7 +109,7 @@ fn add(
     }
 }
 
-/// What is to be said of a training state, if anything is that its checkpoint does not say.
+/// The line about a training state, if it adds something to the line of its checkpoint.
 fn told(checkpoint: &Checked, state: &State) -> Option<String> {
     match &state.error {
         Some(error) if checkpoint.part.error.as_ref() == Some(error) => None,
