@@ -8,7 +8,7 @@ use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 /// The error of a command that would replace a file without `--overwrite`.
 pub(crate) const TARGET_EXISTS: &str =
-    "there is a file already; say `--overwrite` to replace it, or choose another name";
+    "the target exists; give `--overwrite` to replace it, or choose another name";
 
 /// An error for a person or a script. It is one pointer wide, so that results stay small.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl Failure {
 
     /// An error in the arguments.
     pub(crate) fn usage(what: &str) -> Self {
-        Self::new("usage", format!("{what}; `nnx --help` tells more"))
+        Self::new("usage", format!("{what}; see `nnx --help`"))
     }
 
     /// Returns an error if the target exists, unless it may be replaced.

@@ -115,7 +115,7 @@ pub(super) fn run(
     }
     if !summary.skipped.is_empty() {
         text.push_str(&format!(
-            "skipped {}, no checkpoints by their contents or names\n",
+            "skipped {}: not checkpoints by contents or name\n",
             size::count(summary.skipped.len(), "file")
         ));
     }
@@ -140,21 +140,19 @@ pub(super) fn run(
 /// The contents of a folder that is converted into another folder.
 fn find(folder: &Path, out: &Path) -> Result<Found, Failure> {
     if !folder.is_dir() {
-        return Err(Failure::usage("`--out` goes with a folder as source"));
+        return Err(Failure::usage("`--out` needs a folder as source"));
     }
     if inside(out, folder) {
         return Err(Failure::usage(
-            "the folder of `--out` lies within the source, where its files would be sources too",
+            "the folder of `--out` is within the source, so its files would be sources too",
         ));
     }
     let mut found = Found::default();
     found.collect(folder);
     if found.sources.is_empty() && found.failed.is_empty() {
-        return Err(Failure::new(
-            "not_a_checkpoint",
-            "there is no checkpoint below the folder",
-        )
-        .in_path(folder));
+        return Err(
+            Failure::new("not_a_checkpoint", "the folder contains no checkpoint").in_path(folder),
+        );
     }
     Ok(found)
 }
@@ -183,7 +181,7 @@ fn jobs(
                     let error = Failure::new(
                         "name_collision",
                         format!(
-                            "another file would become `{}` too; convert one of them by itself",
+                            "another file has the same target `{}`; convert them one by one",
                             target.display()
                         ),
                     );

@@ -39,15 +39,15 @@ pub(super) fn run(arguments: &Pull) -> Result<Outcome, Failure> {
     if files.is_empty() {
         return Err(Failure::new(
             "entry_not_found",
-            format!("no file of `{repo}` that is wanted could be had"),
+            format!("no file of `{repo}` matches the request"),
         ));
     }
     if let Some(target) = &arguments.to {
         let names: Vec<_> = files.iter().map(|file| file.to_string_lossy()).collect();
         let kept = copy_files(&folder, &names, target)?;
         if !kept.is_empty() {
-            transfer::tell(&format!(
-                "`{}` keeps what is not of this version and need not fit it: `{}`",
+            transfer::print_note(&format!(
+                "`{}` keeps files that are not of this version and may not fit it: `{}`",
                 target.display(),
                 kept.join("`, `")
             ));

@@ -96,7 +96,7 @@ fn text(done: &Upload) -> String {
     let left_out = match done.left_out.len() {
         0 => String::new(),
         count => format!(
-            "left out {}: locks, temporaries, or what git and the `hf` tools keep\n",
+            "left out {}: locks, temporary files, and files of git and the `hf` tools\n",
             size::count(count, "name")
         ),
     };

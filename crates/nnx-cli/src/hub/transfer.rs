@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
-use nnx::hub::{Direction, Event, Hub, Progress as Told};
+use nnx::hub::{Direction, Event, Hub, Progress as ReceiveProgress};
 
 use crate::escape::escaped;
 use crate::failure::Failure;
@@ -16,7 +16,7 @@ pub(super) fn hub() -> Result<Hub, Failure> {
 }
 
 /// The bar.
-fn bar() -> Arc<dyn Told> {
+fn bar() -> Arc<dyn ReceiveProgress> {
     let state: Mutex<Option<Bar>> = Mutex::new(None);
     Arc::new(move |event: &Event<'_>| {
         let Ok(mut state) = state.lock() else {
@@ -41,8 +41,8 @@ fn bar() -> Arc<dyn Told> {
                 }
             }
             Event::Note(line) => match state.as_ref() {
-                Some(bar) => bar.progress.beside(|| tell(line)),
-                None => tell(line),
+                Some(bar) => bar.progress.beside(|| print_note(line)),
+                None => print_note(line),
             },
             _ => {}
         }
@@ -50,7 +50,7 @@ fn bar() -> Arc<dyn Told> {
 }
 
 /// Prints a note on standard error.
-pub(super) fn tell(line: &str) {
+pub(super) fn print_note(line: &str) {
     // If standard error cannot be written, the note is lost.
     let _ = writeln!(io::stderr(), "nnx: {}", escaped(line));
 }

@@ -74,7 +74,7 @@ mod remote {
             Some(file) => hub.download(&path.repo, file, &options),
             None => hub.snapshot(&path.repo, &options),
         };
-        found.map_err(|error| path.told(&hub, text, error))
+        found.map_err(|error| path.failure(&hub, text, error))
     }
 
     pub(super) fn header(text: &str) -> Result<Option<NamedTempFile>, Failure> {
@@ -90,7 +90,7 @@ mod remote {
             return Ok(None);
         };
         let remote = hub.open(&path.repo, revision, file);
-        let remote = remote.map_err(|error| path.told(&hub, text, error))?;
+        let remote = remote.map_err(|error| path.failure(&hub, text, error))?;
         // Parts of a file have no hash, so a header that is not valid is requested once more.
         stand_in(&remote)
             .or_else(|_| stand_in(&remote))
@@ -116,7 +116,7 @@ mod remote {
         /// An error of the Hub as an error of the command. If the repository does not exist, the
         /// path may have another meaning: the oldest repositories have no owner, so the first part
         /// of `hf://gpt2/config.json` is the whole name of the repository.
-        fn told(&self, hub: &Hub, text: &str, error: Error) -> Failure {
+        fn failure(&self, hub: &Hub, text: &str, error: Error) -> Failure {
             let ErrorKind::RepositoryNotFound { .. } = error.kind() else {
                 return error.into();
             };

@@ -129,7 +129,7 @@ impl CsvFile {
                 read(cell).ok_or_else(|| {
                     let line = row.position().map_or(0, csv::Position::line);
                     let hint = match (line, &self.names) {
-                        (1, None) => "; if the line names the columns, say so with `--header yes`",
+                        (1, None) => "; if the line names the columns, give `--header yes`",
                         _ => "",
                     };
                     malformed(format!(
@@ -158,8 +158,8 @@ fn detect_header(rows: &[csv::StringRecord]) -> (bool, Option<String>) {
     let shown = || first.iter().collect::<Vec<_>>().join(",");
     if is_numbering(first) && samples.iter().any(|sample| !is_numbering(sample)) {
         let note = format!(
-            "the first line, `{}`, is taken for the names of the columns; with `--header no` it is \
-             a sample",
+            "the first line, `{}`, is read as the names of the columns; give `--header no` to read \
+             it as a sample",
             shown()
         );
         return (true, Some(note));
@@ -167,8 +167,8 @@ fn detect_header(rows: &[csv::StringRecord]) -> (bool, Option<String>) {
     let is_whole = |row: &csv::StringRecord| row.iter().all(|cell| cell.parse::<u64>().is_ok());
     if is_whole(first) && !samples.is_empty() && !samples.iter().any(is_whole) {
         let note = format!(
-            "the first line, `{}`, has whole numbers alone, unlike the others, and is taken for a \
-             sample; with `--header yes` it names the columns",
+            "the first line, `{}`, has only whole numbers, unlike the others, and is read as a \
+             sample; give `--header yes` to read it as the names of the columns",
             shown()
         );
         return (false, Some(note));

@@ -43,7 +43,7 @@ impl Data {
     pub(super) fn read(path: &Path, header: Header) -> Result<Self, Failure> {
         let data = Self::open(path, header).map_err(|failure| failure.in_path(path))?;
         if header != Header::Auto && !matches!(data, Self::Csv(_)) {
-            return Err(Failure::usage("`--header` goes with a CSV file").in_path(path));
+            return Err(Failure::usage("`--header` needs a CSV file").in_path(path));
         }
         Ok(data)
     }
@@ -130,7 +130,7 @@ impl Data {
         size: usize,
     ) -> Result<Vec<Batch>, Failure> {
         if !labels.is_empty() && !matches!(self, Self::Csv(_)) {
-            return Err(Failure::usage("`--label` names columns of a CSV file"));
+            return Err(Failure::usage("`--label` needs a CSV file"));
         }
         let net = model.net().kind();
         let (inputs, targets) = match self {

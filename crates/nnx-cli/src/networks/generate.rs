@@ -25,7 +25,7 @@ pub(super) fn run(arguments: &Generate) -> Result<Outcome, Failure> {
     let loaded = model::load(&arguments.model)?;
     let path = arguments.tokenizer.as_ref().unwrap_or(&loaded.tokenizer);
     if !path.is_file() {
-        let what = "there is no tokenizer beside the model, name one with `--tokenizer`";
+        let what = "the folder of the model has no tokenizer; give one with `--tokenizer`";
         return Err(Failure::new("not_found", what).in_path(path));
     }
     let tokenizer = Tokenizer::from_file(path)?;

@@ -67,7 +67,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Tensor, Failure> {
         .try_fold(width, |bytes, &length| bytes.checked_mul(length));
     if count != Some(array.data.len()) {
         return Err(malformed(format!(
-            "the shape `{:?}` of dtype `{}` does not fit the `{}` bytes behind the header",
+            "the shape `{:?}` of dtype `{}` does not fit the `{}` bytes after the header",
             array.shape,
             array.descr,
             array.data.len()
@@ -124,7 +124,12 @@ impl<'a> Array<'a> {
         // Versions 1 and 2 are Latin-1; only names of fields could contain other characters than
         // ASCII.
         let header = String::from_utf8_lossy(header);
-        let odd = || malformed(format!("`{}` is no header of an array", header.trim()));
+        let odd = || {
+            malformed(format!(
+                "expected the header of an array, found `{}`",
+                header.trim()
+            ))
+        };
         let entries = entries(&header).ok_or_else(odd)?;
         let value = |key: &str| {
             let mut found = entries.iter().filter(|(name, _)| name == key);

@@ -85,7 +85,7 @@ pub(super) fn run(arguments: &Predict) -> Result<Outcome, Failure> {
 
 fn check_target(path: &Path, overwrite: bool) -> Result<(), Failure> {
     if path.extension().is_none_or(|extension| extension != "npy") {
-        return Err(Failure::usage("expected a file `.npy` behind `--output`").in_path(path));
+        return Err(Failure::usage("expected a `.npy` file after `--output`").in_path(path));
     }
     Failure::if_exists(path, overwrite)
 }

@@ -168,7 +168,7 @@ fn not_drawn(run: &Drawn, metric: Metric, log: bool) -> Vec<String> {
     if !below.is_empty() {
         let epochs = epochs_in_words(&below);
         notes.push(format!(
-            "The {name} is not above 0 at {epochs}, where a logarithmic scale has no place for it."
+            "The {name} is not above 0 at {epochs}; a logarithmic scale cannot show it."
         ));
     }
     notes
@@ -255,7 +255,7 @@ fn ranges_in_words(ranges: &[(i64, i64)]) -> String {
     };
     let more = match ranges.len().saturating_sub(SHOWN_RANGES) {
         0 => String::new(),
-        more => format!(" and at {more} more places"),
+        more => format!(" and in {more} more ranges"),
     };
     format!("{word} {}{more}", shown.join(", "))
 }
@@ -270,7 +270,7 @@ mod tests {
         assert_eq!(epochs_in_words(&[3, 4, 5, 7]), "epochs 3–5, 7");
         assert_eq!(
             epochs_in_words(&[0, 2, 4, 6, 8, 10, 12, 14]),
-            "epochs 0, 2, 4, 6, 8, 10 and at 2 more places"
+            "epochs 0, 2, 4, 6, 8, 10 and in 2 more ranges"
         );
         assert_eq!(
             epochs_in_words(&[i64::MAX - 1, i64::MAX]),

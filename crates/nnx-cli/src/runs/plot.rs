@@ -88,7 +88,7 @@ fn form(output: &Path) -> Result<Form, Failure> {
         Some("png") => Ok(Form::Png),
         Some("html" | "htm") => Ok(Form::Html),
         _ => Err(Failure::usage(
-            "expected a file that ends with `.svg`, `.png` or `.html` behind `--output`",
+            "expected a file that ends with `.svg`, `.png` or `.html` after `--output`",
         )),
     }
 }

@@ -13,7 +13,7 @@ const SHOWN_CANDIDATES: usize = 10;
 /// The names of the folders that contain a run.
 pub(super) fn ids(root: &Path) -> Result<Vec<String>, Failure> {
     if !root.is_dir() {
-        let what = "expected a folder that holds the folder `runs`, found none";
+        let what = "expected a folder that contains the folder `runs`, found none";
         return Err(Failure::new("not_found", what).in_path(root));
     }
     Ok(NNRun::ids(root)?)

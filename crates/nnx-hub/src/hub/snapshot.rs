@@ -133,7 +133,7 @@ impl Hub {
         cache: &RepoCache,
         force: bool,
     ) -> Result<()> {
-        // Before anything is fetched: patterns may leave such a file out.
+        // Before anything is downloaded: patterns can exclude such a file.
         for entry in entries {
             safe_path::check(&entry.path)?;
         }
@@ -144,7 +144,7 @@ impl Hub {
             }
         }
         if !missing.is_empty() {
-            self.client.tell(&Event::Planned {
+            self.client.notify(&Event::Planned {
                 direction: Direction::Down,
                 files: missing.len(),
                 bytes: missing.iter().map(|entry| entry.size).sum(),
@@ -159,9 +159,9 @@ impl Hub {
                     "the cache cannot be locked here; another process may download the same files",
                 );
             }
-            // Another process may have brought it in the meantime.
+            // Another process may have downloaded it in the meantime.
             if force || !self.is_placed(commit, entry, cache)? {
-                // Without the lock another process may be writing what looks left behind.
+                // Without the lock, another process may still be writing the partial file.
                 let leftover = if lock.is_some() && !force {
                     cache.leftover(&entry.digest, entry.size)
                 } else {
@@ -188,7 +188,7 @@ impl Hub {
             cache.link(commit, path, digest, false)?;
             return Ok(true);
         }
-        // Where there are no links, the snapshot has the file itself.
+        // Without links, the snapshot contains the file itself.
         cache.holds(commit, path, Some((digest, *size)), self.verify_cached)
     }
 

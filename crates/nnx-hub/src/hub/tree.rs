@@ -1,4 +1,4 @@
-//! What a repository holds.
+//! The listing of a repository.
 
 use std::collections::HashSet;
 
@@ -16,7 +16,7 @@ use crate::transport::Method;
 use crate::tree_entry::TreeEntry;
 use crate::url;
 
-/// The most entries of a listing; larger repositories exist, but not of models.
+/// The largest number of entries in a listing. Larger repositories exist, but they are not models.
 const MAX_ENTRIES: usize = 1_000_000;
 
 impl Hub {

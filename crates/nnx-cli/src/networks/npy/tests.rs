@@ -96,11 +96,11 @@ fn what_is_no_array_of_numbers_is_refused() {
     );
     refuse(
         &file(1, "{'descr': '<f4'}", &[]),
-        "`{'descr': '<f4'}` is no header of an array",
+        "expected the header of an array, found `{'descr': '<f4'}`",
     );
     refuse(
         &file(1, "{'a': (", &[]),
-        "`{'a': (` is no header of an array",
+        "expected the header of an array, found `{'a': (`",
     );
     let header = "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }\n";
     refuse(

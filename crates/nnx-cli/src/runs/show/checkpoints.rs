@@ -124,7 +124,7 @@ pub(super) fn table(checkpoints: &[CheckpointPart]) -> Table {
             state.to_owned(),
         ]);
         if let Content::Failed { error } = &checkpoint.content {
-            table.below(format!("not sound: {}", escaped(&error.message())));
+            table.below(format!("not valid: {}", escaped(&error.message())));
         }
     }
     table

@@ -91,7 +91,7 @@ impl Checked {
     pub(super) fn checked(&self) -> String {
         match (self.files.len(), self.own()) {
             _ if !self.present => {
-                "no checkpoint: a save that was interrupted left its state".to_owned()
+                "no checkpoint; an interrupted save left a training state".to_owned()
             }
             (0, Some(_)) => {
                 "read with its training state; no manifest to compare their bytes with".to_owned()
@@ -108,7 +108,7 @@ impl Checked {
 fn missing(has_manifest: bool, states: &[State]) -> Option<(Verdict, Failure)> {
     let is_copy = |state: &State| state.name.ends_with(".pt.opt.pt");
     (has_manifest || states.iter().any(is_copy)).then(|| {
-        let failure = Failure::new("not_found", "the checkpoint is not there");
+        let failure = Failure::new("not_found", "the checkpoint does not exist");
         (Verdict::Wrong, failure)
     })
 }

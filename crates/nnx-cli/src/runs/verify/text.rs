@@ -29,7 +29,7 @@ pub(super) fn of(verification: &Verification, page: &Page) -> String {
     let read = if verification.metadata.present {
         "read"
     } else {
-        "there are none, and no run needs them"
+        "there are none; they are optional"
     };
     add(
         &mut table,
@@ -49,7 +49,7 @@ pub(super) fn of(verification: &Verification, page: &Page) -> String {
             &checkpoint.checked(),
         );
         for state in &checkpoint.training_states {
-            if let Some(line) = told(checkpoint, state) {
+            if let Some(line) = state_line(checkpoint, state) {
                 let style = match state.verdict {
                     Verdict::Wrong => RED,
                     _ => YELLOW,
@@ -61,7 +61,7 @@ pub(super) fn of(verification: &Verification, page: &Page) -> String {
     let mut others = String::new();
     if !verification.other_files.is_empty() {
         let names = verification.other_files.join("`, `");
-        let line = format!("not read, as no checkpoint is named so: `{names}`");
+        let line = format!("not read, because no checkpoint has such a name: `{names}`");
         others = format!(
             "\n{}",
             page.paint(YELLOW, &wrapped(&escaped(&line), 0, page))
@@ -110,7 +110,7 @@ fn add(
 }
 
 /// The line about a training state, if it adds something to the line of its checkpoint.
-fn told(checkpoint: &Checked, state: &State) -> Option<String> {
+fn state_line(checkpoint: &Checked, state: &State) -> Option<String> {
     match &state.error {
         Some(error) if checkpoint.part.error.as_ref() == Some(error) => None,
         Some(error) => Some(format!(
