@@ -4,7 +4,7 @@
 //! | to | use |
 //! |---|---|
 //! | name what an optimizer updates, and hold its gradients | [`Parameter`], [`Gradients`] |
-//! | give batches | [`Loader`] |
+//! | give batches | [`Loader`], [`Pass`] |
 
 #![cfg_attr(
     test,
@@ -18,7 +18,7 @@ mod parameter;
 
 pub use error::{Error, ErrorKind, Result};
 pub use gradients::Gradients;
-pub use loader::Loader;
+pub use loader::{Loader, Pass};
 pub use parameter::Parameter;
 
 /// The examples of the README.
