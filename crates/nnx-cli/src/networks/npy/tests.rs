@@ -83,7 +83,7 @@ fn what_is_no_array_of_numbers_is_refused() {
     let header = "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }\n";
     refuse(
         &file(1, header, &[0; 8]),
-        "the shape `[3]` of dtype `<f4` does not fit the `8` bytes behind the header",
+        "the shape `[3]` of dtype `<f4` does not fit the `8` bytes after the header",
     );
     refuse(MAGIC, "the file ends within the header of its array");
     refuse(
