@@ -9,11 +9,11 @@ use super::Violation;
 use super::circles::{Circle, arrow};
 use super::imports::Use;
 
-/// The storeys of a crate: the number of each module's, counted from above.
+/// The storeys of a crate: the number of each module's storey, counted from the top.
 type Storeys<'a> = BTreeMap<&'a str, usize>;
 
-/// What is wrong with the drawing of a crate in the document, or with the crate. What is part of
-/// one of the circles is not told a second time.
+/// The errors in the drawing of a crate in the document, or in the crate. An error that is part of
+/// a circle is not reported a second time.
 pub(super) fn check(
     package: &str,
     document: &str,
@@ -32,7 +32,7 @@ pub(super) fn check(
     let modules: Vec<&str> = modules.collect();
     let storeys = match storeys(package, document) {
         Ok(storeys) => storeys,
-        // A crate of one file or two has nothing to draw.
+        // A crate with one or two files needs no drawing.
         Err(_) if modules.len() < 2 => return Vec::new(),
         Err(rule) => return vec![document_says(rule)],
     };

@@ -1,6 +1,4 @@
-//! Each side opens, judges and goes on from the other's training.
-
-mod ours;
+//! Each side opens and judges the other's training, and resumes it.
 
 use std::path::Path;
 
@@ -8,10 +6,11 @@ use nnx_params::{Checkpoints, Value, python_text};
 use nnx_run::{Algorithm, CheckpointStore, CheckpointTag, NNRun};
 
 use super::python::{Python, path};
+use super::sample_run;
 use super::texts::{member, text, with_floats};
 use crate::Result;
 
-/// The optimizers that Python trains with, the class of each, and what we must call it.
+/// The optimizers that Python trains with, with the class of each and the expected algorithm.
 const OPTIMIZERS: [(&str, Algorithm); 6] = [
     ("adam", Algorithm::Adam),
     ("amsgrad", Algorithm::AmsGrad),
@@ -39,7 +38,7 @@ pub(super) fn judge(python: &mut Python) -> Result<()> {
     }
 
     for (name, algorithm) in OPTIMIZERS {
-        let run = ours::save(root, name, algorithm)?;
+        let run = sample_run::save(root, name, algorithm)?;
         let found = python.ask("loaded", [("root", path(root)), ("run", run.id().into())])?;
         if member(&found, "same_text")? != &Value::Bool(true) {
             return Err(format!("NNx would write another `run.yaml` for {name}").into());
@@ -76,7 +75,7 @@ pub(super) fn judge(python: &mut Python) -> Result<()> {
     }
 }
 
-/// Compares a run with what Python says of it; the number of its checkpoints.
+/// Compares a run with Python's description of it; returns the number of its checkpoints.
 fn opened(root: &Path, told: &Value, algorithm: Algorithm) -> Result<usize> {
     let told = with_floats(told);
     let run = NNRun::load(text(&told, "id")?, root)?;
@@ -195,7 +194,7 @@ fn floats(tensor: &nnx_checkpoint::Tensor) -> Result<Vec<Value>> {
         .collect())
 }
 
-/// The series of NNx's chart against our metrics of each epoch.
+/// Compares the series of NNx's chart with the metrics of each epoch.
 fn series(run: &NNRun, told: &Value) -> Result<()> {
     let epochs = run.epochs();
     let numbers = epochs.iter().map(|epoch| Value::from(epoch.epoch));
@@ -228,14 +227,16 @@ fn went_on(root: &Path, told: &Value) -> Result<()> {
     let state = store.load_training_state(&Checkpoints::Last.into())?;
     let state = state.ok_or("there is no training state")?;
     let first = run.idps().first().and_then(|idp| idp.epoch_idx().as_i64());
-    if first != Some(ours::EPOCHS) || state.completed_epoch() != Some((ours::EPOCHS + 1).into()) {
+    if first != Some(sample_run::EPOCHS)
+        || state.completed_epoch() != Some((sample_run::EPOCHS + 1).into())
+    {
         return Err(format!("the epochs begin with {first:?}").into());
     }
     let optimizer = state.optimizer()?.ok_or("there is no optimizer")?;
     for group in optimizer.groups() {
         for parameter in group.parameters() {
             // Three batches an epoch, two epochs.
-            let expected = (ours::STEPS + 6) as f64;
+            let expected = (sample_run::STEPS + 6) as f64;
             if parameter.step().is_some_and(|step| step != expected) {
                 return Err(format!("{:?} updates, not {expected}", parameter.step()).into());
             }

@@ -1,4 +1,4 @@
-//! A writer is killed, at every step of a save and at any moment.
+//! Kills a writer at every step of a save and at random moments.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -12,10 +12,11 @@ use super::python::{Python, path};
 use super::{RUN, numbered};
 use crate::Result;
 
-/// What makes this program the writer that gets killed: a root, a number, and a step to stop at.
+/// The arguments with which this program is the killed writer: a root, a number, and a step to stop
+/// at.
 pub(super) const WRITER: &str = "--write";
 
-/// Saves from a number on until it is killed, or stops itself behind a step.
+/// Saves, beginning with a number, until it is killed or stops itself after a step.
 pub(super) fn write(root: &Path, from: i64, stop: Option<String>) -> Result<()> {
     let store = CheckpointStore::new(RUN, root)?.on_step(move |step| {
         if stop.as_deref() == Some(&format!("{step:?}")) {
@@ -57,10 +58,11 @@ impl Tally {
     }
 }
 
-/// Kills, and judges what is left; with Python, Python must find the same.
+/// Kills writers, and judges the files that are left; with Python, Python must find the same.
 pub(super) fn judge(mut python: Option<&mut Python>, kills: u32) -> Result<()> {
     let mut steps = Tally::default();
-    // From a training state to another one, to weights alone, and from those to a state again.
+    // From one training state to another, to weights without a state, and from those to a state
+    // again.
     for from in [1, 2, 3] {
         for step in SaveStep::ALL {
             let is_of_state = matches!(step, SaveStep::StateWritten | SaveStep::CopyWritten);
@@ -110,9 +112,10 @@ pub(super) fn judge(mut python: Option<&mut Python>, kills: u32) -> Result<()> {
     Ok(())
 }
 
-/// Kills a writer at a moment that the number of the kill decides; the last number that it said.
+/// Kills a writer at a moment that depends on the number of the kill; returns the last number that
+/// it printed.
 fn killed(root: &Path, from: i64, kill: u32) -> Result<Option<i64>> {
-    /// Some saves fit into that.
+    /// Several saves fit into that time.
     const MOST_MICROSECONDS: u64 = 25_000;
 
     let mut child = start(root, from, None)?;
@@ -126,7 +129,7 @@ fn killed(root: &Path, from: i64, kill: u32) -> Result<Option<i64>> {
         child.kill()?;
     }
     for line in lines {
-        // A line may be cut.
+        // The last line may be incomplete.
         let line = line?;
         told = line
             .parse()
@@ -138,7 +141,7 @@ fn killed(root: &Path, from: i64, kill: u32) -> Result<Option<i64>> {
     Ok(told)
 }
 
-/// The number that is there, whole, which Python must agree on.
+/// The number of the complete save that is there, on which Python must agree.
 fn agreed(
     store: &CheckpointStore,
     root: &Path,

@@ -1,12 +1,10 @@
 //! `nnx runs show`: shows the configuration, metrics and checkpoints of a run.
 
-mod checkpoints;
-
 use nnx::params::{MonitorSpec, Value};
 use nnx::run::{CheckpointStore, EpochMetrics, NNRun, RunSummary};
 use serde::Serialize;
 
-use self::checkpoints::CheckpointPart;
+use super::checkpoints::{self, CheckpointPart};
 use super::extra_metrics::{self, ExtraMetrics};
 use super::metrics::{EpochPart, Metric, shown};
 use super::monitor::{BestPart, MonitorPart, monitor_text};
