@@ -25,7 +25,7 @@ use crate::terminal::Page;
 pub(crate) fn run(arguments: &Inspect) -> Outcome {
     match read(arguments) {
         Ok(contents) if arguments.json => {
-            let tree = arguments.tree.then(|| Tree::of(&contents.tensors));
+            let tree = arguments.tree.then(|| Tree::new(&contents.tensors));
             let object = WithTree {
                 contents: &contents,
                 tree,
@@ -62,7 +62,7 @@ fn read(arguments: &Inspect) -> Result<Contents, Failure> {
     };
     let opened = Opened::open(&path)?;
     let prefix = arguments.select.as_deref().unwrap_or_default();
-    let mut contents = Contents::of(&opened, &arguments.path, prefix);
+    let mut contents = Contents::new(&opened, &arguments.path, prefix);
     contents.nn_checkpoint = nn_checkpoint::read(opened.reader(), &path);
     if arguments.hash {
         hash::add(&opened, &mut contents.tensors)?;

@@ -53,11 +53,11 @@ impl Outcome {
     /// One line on standard error and, with `--json`, the error as JSON on standard output.
     pub(crate) fn failure(failure: &Failure, json: bool) -> Self {
         #[derive(Serialize)]
-        struct Object<'a> {
+        struct ErrorReport<'a> {
             error: &'a Failure,
         }
         let stdout = if json {
-            json::object(&Object { error: failure })
+            json::object(&ErrorReport { error: failure })
         } else {
             String::new()
         };

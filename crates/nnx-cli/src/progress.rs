@@ -28,7 +28,7 @@ pub(crate) struct Progress {
 
 impl Progress {
     /// Work of a known size.
-    pub(crate) fn of(total: u64, unit: Unit, what: &'static str) -> Self {
+    pub(crate) fn new(total: u64, unit: Unit, what: &'static str) -> Self {
         let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
         let template = match unit {
             Unit::Bytes => {

@@ -39,7 +39,7 @@ pub(crate) fn run(arguments: &Scan) -> Outcome {
         }
     }
     targets.extend(scan::candidates(&here).into_iter().map(Target::Here));
-    let progress = Progress::of(targets.len() as u64, Unit::Files, "scanning");
+    let progress = Progress::new(targets.len() as u64, Unit::Files, "scanning");
     let scanned = parallel::map(&targets, |target| {
         let scanned = match target {
             Target::Here(candidate) => Scanned::Here(candidate.scan()),

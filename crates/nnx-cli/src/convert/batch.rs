@@ -32,29 +32,29 @@ struct Job {
 
 /// The contents of the folder.
 #[derive(Default)]
-struct Found {
+struct FolderContents {
     sources: Vec<PathBuf>,
-    failed: Vec<Failed>,
+    failed: Vec<FailedConversion>,
     /// Files that are not checkpoints, neither by their contents nor by their names.
     skipped: Vec<PathBuf>,
 }
 
 #[derive(Serialize)]
-struct Summary {
-    converted: Vec<report::Report>,
-    failed: Vec<Failed>,
+struct BatchReport {
+    converted: Vec<report::ConvertReport>,
+    failed: Vec<FailedConversion>,
     skipped: Vec<PathText>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<Failure>,
 }
 
 #[derive(Serialize)]
-struct Failed {
+struct FailedConversion {
     source: PathText,
     error: Failure,
 }
 
-impl Failed {
+impl FailedConversion {
     fn new(source: &Path, error: Failure) -> Self {
         Self {
             source: PathText::new(source),
@@ -73,7 +73,7 @@ pub(super) fn run(
         Ok(found) => found,
         Err(failure) => return Outcome::failure(&failure, arguments.json),
     };
-    let mut summary = Summary {
+    let mut summary = BatchReport {
         converted: Vec::new(),
         failed: found.failed,
         skipped: found
@@ -97,9 +97,11 @@ pub(super) fn run(
                 text.push_str(&report::text(&job.source, &done, options));
                 summary
                     .converted
-                    .push(report::Report::new(&job.source, &done, options));
+                    .push(report::ConvertReport::new(&job.source, &done, options));
             }
-            Err(Stop::Failed(error)) => summary.failed.push(Failed::new(&job.source, error)),
+            Err(Stop::Failed(error)) => summary
+                .failed
+                .push(FailedConversion::new(&job.source, error)),
             Err(Stop::Interrupted(_)) => {
                 summary.error = Some(Failure::new(
                     "interrupted",
@@ -138,7 +140,7 @@ pub(super) fn run(
 }
 
 /// The contents of a folder that is converted into another folder.
-fn find(folder: &Path, out: &Path) -> Result<Found, Failure> {
+fn find(folder: &Path, out: &Path) -> Result<FolderContents, Failure> {
     if !folder.is_dir() {
         return Err(Failure::usage("`--out` needs a folder as source"));
     }
@@ -147,7 +149,7 @@ fn find(folder: &Path, out: &Path) -> Result<Found, Failure> {
             "the folder of `--out` is within the source, so its files would be sources too",
         ));
     }
-    let mut found = Found::default();
+    let mut found = FolderContents::default();
     found.collect(folder);
     if found.sources.is_empty() && found.failed.is_empty() {
         return Err(
@@ -163,7 +165,7 @@ fn jobs(
     folder: &Path,
     out: &Path,
     options: &ConvertOptions,
-    failed: &mut Vec<Failed>,
+    failed: &mut Vec<FailedConversion>,
 ) -> Vec<Job> {
     let format = options.to.unwrap_or(TargetFormat::SafeTensors);
     let mut by_target: IndexMap<PathBuf, Vec<PathBuf>> = IndexMap::new();
@@ -185,7 +187,7 @@ fn jobs(
                             target.display()
                         ),
                     );
-                    failed.push(Failed::new(&source, error.in_path(&source)));
+                    failed.push(FailedConversion::new(&source, error.in_path(&source)));
                 }
             }
         }
@@ -234,7 +236,7 @@ fn inside(path: &Path, folder: &Path) -> bool {
         .is_some_and(|path| path.starts_with(&folder))
 }
 
-impl Found {
+impl FolderContents {
     /// Finds the checkpoints below a folder, in the order of their names. The shards that an index
     /// names are not listed as separate checkpoints. Links to files are followed, links to folders
     /// are not.
@@ -244,7 +246,7 @@ impl Found {
             Ok(entries) => entries,
             Err(error) => {
                 let error = Failure::new("io", error.to_string()).in_path(folder);
-                self.failed.push(Failed::new(folder, error));
+                self.failed.push(FailedConversion::new(folder, error));
                 return;
             }
         };
@@ -276,7 +278,7 @@ impl Found {
                 Ok(false) => self.skipped.push(path),
                 Err(error) => {
                     let error = Failure::new("io", error.to_string()).in_path(&path);
-                    self.failed.push(Failed::new(&path, error));
+                    self.failed.push(FailedConversion::new(&path, error));
                 }
             }
         }

@@ -49,8 +49,8 @@ pub(super) fn convert(
     let bar: RefCell<Option<(Progress, u64)>> = RefCell::new(None);
     let outcome = convert_with(source, target, options, &mut |progress| {
         let mut bar = bar.borrow_mut();
-        let (bar, advanced) =
-            bar.get_or_insert_with(|| (Progress::of(progress.total, Unit::Bytes, "converting"), 0));
+        let (bar, advanced) = bar
+            .get_or_insert_with(|| (Progress::new(progress.total, Unit::Bytes, "converting"), 0));
         bar.advance(progress.done.saturating_sub(*advanced));
         *advanced = progress.done;
         if interrupt.is_heard() {

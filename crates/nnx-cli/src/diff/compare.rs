@@ -2,7 +2,7 @@
 
 use nnx::checkpoint::TensorEntry;
 
-use super::differences::{Pair, Values};
+use super::differences::{DifferentTensor, Values};
 use super::number;
 use crate::failure::Failure;
 use crate::layout;
@@ -19,16 +19,16 @@ pub(super) fn tensors(
     a: &Opened,
     b: &Opened,
     tolerance: Option<f64>,
-) -> Result<(Vec<Pair>, usize), Failure> {
+) -> Result<(Vec<DifferentTensor>, usize), Failure> {
     let shared: Vec<(&str, &TensorEntry, &TensorEntry)> = a
         .tensors()
         .filter_map(|(name, tensor)| Some((name, tensor, b.entry(name)?)))
         .collect();
     let total = shared.iter().map(|(_, tensor, _)| tensor.byte_len());
     let total = total.fold(0, u64::saturating_add);
-    let progress = Progress::of(total, Unit::Bytes, "comparing");
+    let progress = Progress::new(total, Unit::Bytes, "comparing");
     let pairs = parallel::map(&shared, |&(name, x, y)| {
-        let pair = |values| Pair {
+        let pair = |values| DifferentTensor {
             name: name.to_owned(),
             dtype: [x.dtype(), y.dtype()],
             shape: [x.shape().to_vec(), y.shape().to_vec()],

@@ -23,7 +23,7 @@ pub(super) struct Differences {
     pub(super) only_in_a: Vec<Lone>,
     pub(super) only_in_b: Vec<Lone>,
     /// The tensors in both checkpoints that are not the same bit for bit.
-    pub(super) different: Vec<Pair>,
+    pub(super) different: Vec<DifferentTensor>,
     /// The largest difference of floats; `None` if no floats differ.
     #[serde(serialize_with = "number")]
     pub(super) largest_difference: Option<f64>,
@@ -40,7 +40,7 @@ pub(super) struct Lone {
 
 /// A tensor that is in both checkpoints and differs.
 #[derive(Debug, Serialize)]
-pub(super) struct Pair {
+pub(super) struct DifferentTensor {
     pub(super) name: String,
     #[serde(serialize_with = "dtypes")]
     pub(super) dtype: [Dtype; 2],
@@ -68,15 +68,15 @@ pub(super) struct Values {
 impl Differences {
     /// `compared`: for each tensor of `a` that is also in `b` and differs, the difference; and the
     /// number of equal tensors.
-    pub(super) fn of(
+    pub(super) fn new(
         arguments: &Diff,
         a: &Opened,
         b: &Opened,
-        (different, identical): (Vec<Pair>, usize),
+        (different, identical): (Vec<DifferentTensor>, usize),
     ) -> Self {
         let lone = |of: &Opened, other: &Opened| {
             let lone = of.tensors().filter(|(name, _)| other.entry(name).is_none());
-            lone.map(|(name, tensor)| Lone::of(name, tensor))
+            lone.map(|(name, tensor)| Lone::new(name, tensor))
                 .collect::<Vec<_>>()
         };
         let (only_in_a, only_in_b) = (lone(a, b), lone(b, a));
@@ -100,7 +100,7 @@ impl Differences {
 }
 
 impl Lone {
-    fn of(name: &str, tensor: &TensorEntry) -> Self {
+    fn new(name: &str, tensor: &TensorEntry) -> Self {
         Self {
             name: name.to_owned(),
             dtype: tensor.dtype(),

@@ -9,7 +9,7 @@ use crate::json;
 use crate::outcome::Outcome;
 
 #[derive(Serialize)]
-struct Report {
+struct CardReport {
     card: String,
 }
 
@@ -50,7 +50,7 @@ fn printed(mut card: ModelCard, arguments: &Card) -> Outcome {
     card.language.extend(arguments.languages.iter().cloned());
     let card = card.to_string();
     Outcome::success(if arguments.json {
-        json::object(&Report { card })
+        json::object(&CardReport { card })
     } else {
         card
     })

@@ -15,7 +15,7 @@ use crate::outcome::Outcome;
 use crate::path::PathText;
 
 #[derive(Serialize)]
-struct Report {
+struct PullReport {
     repo: String,
     #[serde(flatten)]
     folder: PathText,
@@ -55,7 +55,7 @@ pub(super) fn run(arguments: &Pull) -> Result<Outcome, Failure> {
         folder.clone_from(target);
     }
     Ok(Outcome::success(if arguments.json {
-        json::object(&Report {
+        json::object(&PullReport {
             repo: repo.to_string(),
             folder: PathText::new(&folder),
             files: files.iter().map(|file| PathText::new(file)).collect(),

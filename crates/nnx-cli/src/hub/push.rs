@@ -14,7 +14,7 @@ use crate::outcome::Outcome;
 use crate::size;
 
 #[derive(Serialize)]
-struct Report<'a> {
+struct PushReport<'a> {
     repo: &'a str,
     url: &'a str,
     commit: &'a str,
@@ -77,8 +77,8 @@ fn model(_: &Path, _: &str, _: UploadOptions) -> Result<Upload, Failure> {
     ))
 }
 
-fn report(done: &Upload) -> Report<'_> {
-    Report {
+fn report(done: &Upload) -> PushReport<'_> {
+    PushReport {
         repo: &done.repo,
         url: done.url(),
         commit: &done.commit,

@@ -31,7 +31,7 @@ fn bar() -> Arc<dyn ReceiveProgress> {
                     Direction::Up => "uploading",
                 };
                 *state = Some(Bar {
-                    progress: Progress::of(*bytes, Unit::Bytes, what),
+                    progress: Progress::new(*bytes, Unit::Bytes, what),
                     done: HashMap::new(),
                 });
             }

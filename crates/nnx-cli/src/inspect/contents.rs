@@ -68,7 +68,7 @@ pub(super) struct Global {
 impl Contents {
     /// The contents of an open checkpoint: the tensors and other values whose names begin with the
     /// prefix.
-    pub(super) fn of(opened: &Opened, path: &Path, prefix: &str) -> Self {
+    pub(super) fn new(opened: &Opened, path: &Path, prefix: &str) -> Self {
         let reader = opened.reader();
         let mut budget = Budget::default();
         let others = reader.others().iter();
@@ -78,7 +78,7 @@ impl Contents {
             tensors: opened
                 .tensors()
                 .filter(|(name, _)| name.starts_with(prefix))
-                .map(|(name, entry)| TensorLine::of(name, entry))
+                .map(|(name, entry)| TensorLine::new(name, entry))
                 .collect(),
             metadata: reader.metadata().clone(),
             other: others
@@ -89,7 +89,7 @@ impl Contents {
                     value: budget.value(reader, other),
                 })
                 .collect(),
-            globals: reader.globals().iter().map(Global::of).collect(),
+            globals: reader.globals().iter().map(Global::new).collect(),
             notes: reader.notes().to_vec(),
             nn_checkpoint: None,
         }
@@ -122,7 +122,7 @@ impl Budget {
 }
 
 impl TensorLine {
-    fn of(name: &str, entry: &TensorEntry) -> Self {
+    fn new(name: &str, entry: &TensorEntry) -> Self {
         Self {
             name: name.to_owned(),
             dtype: entry.dtype(),
@@ -144,7 +144,7 @@ impl TensorLine {
 }
 
 impl Global {
-    fn of(global: &GlobalRef) -> Self {
+    fn new(global: &GlobalRef) -> Self {
         Self {
             module: global.module.clone(),
             name: global.name.clone(),

@@ -24,12 +24,12 @@ pub(super) fn add(opened: &Opened, tensors: &mut [TensorLine]) -> Result<(), Fai
     let total = tensors
         .iter()
         .fold(0, |sum: u64, tensor| sum.saturating_add(tensor.bytes));
-    let progress = Progress::of(total, Unit::Bytes, "hashing");
+    let progress = Progress::new(total, Unit::Bytes, "hashing");
     let hashes = parallel::map(tensors, |tensor| {
         let Some(held) = with_bytes(opened, tensor)? else {
             return Ok(None);
         };
-        let hash = of(&held, &progress);
+        let hash = digest(&held, &progress);
         hash.map(Some)
             .map_err(|error| error.in_tensor(&tensor.name))
     })?;
@@ -59,7 +59,7 @@ fn with_bytes(opened: &Opened, line: &TensorLine) -> Result<Option<Tensor>, Fail
     }
 }
 
-fn of(tensor: &Tensor, progress: &Progress) -> Result<String, Failure> {
+fn digest(tensor: &Tensor, progress: &Progress) -> Result<String, Failure> {
     let mut hashing = Hashing {
         hash: Sha256::new(),
         progress,

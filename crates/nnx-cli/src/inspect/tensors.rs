@@ -105,7 +105,7 @@ pub(super) fn table(tensors: &[TensorLine], as_tree: bool, page: &Page) -> Table
         .enumerate()
         .map(|(index, tensor)| (tensor.name.as_str(), index))
         .collect();
-    for line in Tree::of(tensors).lines() {
+    for line in Tree::new(tensors).lines() {
         match line {
             Line::Tensor(label, tensor) => {
                 let place = places.get(tensor.name.as_str());

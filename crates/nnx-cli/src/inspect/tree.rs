@@ -36,7 +36,7 @@ pub(super) enum Line<'a> {
 }
 
 impl<'a> Tree<'a> {
-    pub(super) fn of(tensors: &'a [TensorLine]) -> Self {
+    pub(super) fn new(tensors: &'a [TensorLine]) -> Self {
         let mut tree = Self {
             nodes: vec![Branch::default()],
         };
@@ -121,7 +121,7 @@ impl<'a> Tree<'a> {
 /// As JSON, a branch is an object of its children, and a tensor is its index in the list of
 /// tensors. A name that is both is an array of the two, so that no key can be mistaken for another.
 #[derive(Clone, Copy)]
-struct Json<'t, 'a> {
+struct TreeJson<'t, 'a> {
     tree: &'t Tree<'a>,
     branch: &'t Branch<'a>,
 }
@@ -129,13 +129,13 @@ struct Json<'t, 'a> {
 impl Serialize for Tree<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.nodes.first() {
-            Some(branch) => Below(Json { tree: self, branch }).serialize(serializer),
+            Some(branch) => Below(TreeJson { tree: self, branch }).serialize(serializer),
             None => serializer.serialize_map(Some(0))?.end(),
         }
     }
 }
 
-impl Serialize for Json<'_, '_> {
+impl Serialize for TreeJson<'_, '_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.branch.tensor {
             Some((index, _)) if self.branch.children.is_empty() => index.serialize(serializer),
@@ -146,15 +146,15 @@ impl Serialize for Json<'_, '_> {
 }
 
 /// The children of a branch.
-struct Below<'t, 'a>(Json<'t, 'a>);
+struct Below<'t, 'a>(TreeJson<'t, 'a>);
 
 impl Serialize for Below<'_, '_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Json { tree, branch } = self.0;
+        let TreeJson { tree, branch } = self.0;
         let mut map = serializer.serialize_map(Some(branch.children.len()))?;
         for (part, &at) in &branch.children {
             if let Some(branch) = tree.nodes.get(at) {
-                map.serialize_entry(part, &Json { tree, branch })?;
+                map.serialize_entry(part, &TreeJson { tree, branch })?;
             }
         }
         map.end()

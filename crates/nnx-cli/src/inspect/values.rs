@@ -15,13 +15,13 @@ pub(super) struct TypedValue(pub(super) PickledValue);
 
 impl Serialize for TypedValue {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Json(&self.0).serialize(serializer)
+        ValueJson(&self.0).serialize(serializer)
     }
 }
 
-struct Json<'a>(&'a PickledValue);
+struct ValueJson<'a>(&'a PickledValue);
 
-impl Serialize for Json<'_> {
+impl Serialize for ValueJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
             PickledValue::None => serializer.serialize_none(),
@@ -39,7 +39,7 @@ impl Serialize for Json<'_> {
                 items,
                 count,
             } => {
-                let values = Items(items);
+                let values = ValuesJson(items);
                 if items.len() == *count {
                     values.serialize(serializer)
                 } else {
@@ -64,7 +64,7 @@ impl Serialize for Json<'_> {
             }
             PickledValue::Attribute { class, name } => tagged(class, "name", name, serializer),
             PickledValue::Call { callable, args } => {
-                tagged(callable, "args", &Items(args), serializer)
+                tagged(callable, "args", &ValuesJson(args), serializer)
             }
             PickledValue::Object {
                 class,
@@ -111,11 +111,11 @@ fn cut<S: Serializer>(
     map.end()
 }
 
-struct Items<'a>(&'a [PickledValue]);
+struct ValuesJson<'a>(&'a [PickledValue]);
 
-impl Serialize for Items<'_> {
+impl Serialize for ValuesJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().map(Json))
+        serializer.collect_seq(self.0.iter().map(ValueJson))
     }
 }
 
@@ -123,7 +123,7 @@ struct Pairs<'a>(&'a [(String, PickledValue)]);
 
 impl Serialize for Pairs<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(key, value)| (key, Json(value))))
+        serializer.collect_map(self.0.iter().map(|(key, value)| (key, ValueJson(value))))
     }
 }
 

@@ -1,13 +1,13 @@
 //! Converts arrays from files to tensors that a net accepts.
 
-use nnx::checkpoint::{Dtype, Tensor as Stored};
+use nnx::checkpoint::{Dtype, Tensor as CheckpointTensor};
 use nnx::net::candle_core::{DType, Device, Tensor};
 
 use super::failures::unsupported;
 use crate::failure::Failure;
 
 /// The elements without a change of value; integers for which candle has no dtype become int64.
-pub(super) fn tensor(stored: &Stored) -> Result<Tensor, Failure> {
+pub(super) fn tensor(stored: &CheckpointTensor) -> Result<Tensor, Failure> {
     let integers: Vec<i64> = match stored.dtype() {
         Dtype::Bool => elements(stored, u8::from_le_bytes, |value| {
             Some(i64::from(value != 0))
@@ -21,7 +21,7 @@ pub(super) fn tensor(stored: &Stored) -> Result<Tensor, Failure> {
 }
 
 fn elements<T, const N: usize>(
-    stored: &Stored,
+    stored: &CheckpointTensor,
     read: impl Fn([u8; N]) -> T,
     widen: impl Fn(T) -> Option<i64>,
 ) -> Result<Vec<i64>, Failure> {

@@ -15,7 +15,7 @@ use crate::json;
 use crate::outcome::{EXIT_ERROR, Outcome};
 
 #[derive(Debug, Serialize)]
-struct Object<'a> {
+struct GenerateReport<'a> {
     prompt: &'a str,
     text: String,
     tokens: Vec<u32>,
@@ -34,7 +34,7 @@ pub(super) fn run(arguments: &Generate) -> Result<Outcome, Failure> {
     let mut tokens = Vec::new();
     if arguments.json {
         let text = model.generate_with(&arguments.prompt, &options, |token| tokens.push(token))?;
-        return Ok(Outcome::success(json::object(&Object {
+        return Ok(Outcome::success(json::object(&GenerateReport {
             prompt: &arguments.prompt,
             text,
             tokens,

@@ -23,7 +23,7 @@ enum Elements {
 }
 
 impl Nested {
-    pub(super) fn of(tensor: &Tensor) -> Result<Self, Failure> {
+    pub(super) fn new(tensor: &Tensor) -> Result<Self, Failure> {
         let flat = tensor.flatten_all().map_err(computing)?;
         let elements = if flat.dtype() == DType::I64 {
             flat.to_vec1().map(Elements::Integers)
@@ -96,7 +96,7 @@ mod tests {
 
     #[track_caller]
     fn check(tensor: &Tensor, expected: &str) {
-        let nested = Nested::of(tensor).unwrap();
+        let nested = Nested::new(tensor).unwrap();
         assert_eq!(serde_json::to_string(&nested).unwrap(), expected);
     }
 

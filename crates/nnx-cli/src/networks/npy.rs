@@ -5,7 +5,7 @@
 
 pub(super) use nnx::checkpoint::npy::MAGIC;
 use nnx::checkpoint::npy::NpyFile;
-use nnx::checkpoint::{Dtype, Tensor as Stored};
+use nnx::checkpoint::{Dtype, Tensor as CheckpointTensor};
 use nnx::net::candle_core::{Device, Tensor};
 use nnx::params::Value;
 use nnx::params::python_text::literal_eval;
@@ -81,7 +81,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Tensor, Failure> {
     if array.fortran_order {
         shape.reverse();
     }
-    let tensor = array::tensor(&Stored::from_bytes(*dtype, &shape, data)?)?;
+    let tensor = array::tensor(&CheckpointTensor::from_bytes(*dtype, &shape, data)?)?;
     if !array.fortran_order {
         return Ok(tensor);
     }
@@ -93,7 +93,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Tensor, Failure> {
 /// A file with a float32 array.
 pub(super) fn write(tensor: &Tensor) -> Result<Vec<u8>, Failure> {
     let tensor = tensor.to_device(&Device::Cpu).map_err(computing)?;
-    let stored = Stored::try_from(&tensor)?;
+    let stored = CheckpointTensor::try_from(&tensor)?;
     let shape = Value::Tuple(stored.shape().iter().map(|&length| int(length)).collect());
     let shape = nnx::params::python_text::repr(&shape);
     let mut header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}");

@@ -26,7 +26,7 @@ use crate::terminal::Page;
 const SHOWN: usize = 8;
 
 #[derive(Debug, Serialize)]
-struct Object {
+struct PredictReport {
     logits: Nested,
     classes: Nested,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -60,10 +60,10 @@ pub(super) fn run(arguments: &Predict) -> Result<Outcome, Failure> {
         .map_err(|error| Failure::from(error).in_path(path))?;
     }
     let text = if arguments.json {
-        json::object(&Object {
-            logits: Nested::of(&predicted.logits)?,
-            classes: Nested::of(&predicted.classes)?,
-            probabilities: probabilities.as_ref().map(Nested::of).transpose()?,
+        json::object(&PredictReport {
+            logits: Nested::new(&predicted.logits)?,
+            classes: Nested::new(&predicted.classes)?,
+            probabilities: probabilities.as_ref().map(Nested::new).transpose()?,
             notes: notes.clone(),
         })
     } else if let Some(path) = &arguments.output {

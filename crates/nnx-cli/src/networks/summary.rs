@@ -22,7 +22,7 @@ const TOKENS: usize = 16;
 const MOST_ELEMENTS: usize = 1 << 28;
 
 #[derive(Debug, Serialize)]
-struct Object {
+struct SummaryReport {
     net: &'static str,
     inputs: Vec<Vec<usize>>,
     layers: Vec<Layer>,
@@ -64,7 +64,7 @@ pub(super) fn run(arguments: &Summary) -> Result<Outcome, Failure> {
         output: layer.output,
         parameters: layer.parameters,
     });
-    let object = Object {
+    let object = SummaryReport {
         net: model.net().kind().value(),
         inputs: inputs.iter().map(|input| input.dims().to_vec()).collect(),
         layers: layers.collect(),
@@ -79,7 +79,7 @@ pub(super) fn run(arguments: &Summary) -> Result<Outcome, Failure> {
     Ok(Outcome::success(text).with_notes(&notes))
 }
 
-fn text(object: &Object) -> String {
+fn text(object: &SummaryReport) -> String {
     let mut table = Table::new(&[
         ("Layer", Side::Left),
         ("Class", Side::Left),

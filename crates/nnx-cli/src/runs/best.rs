@@ -42,7 +42,7 @@ pub(super) fn run(runs_dir: &RunsDir) -> Result<Outcome, Failure> {
             root: resolve_run::root_text(root),
             id,
             net: summary.net,
-            best: summary.best.as_ref().map(BestPart::of),
+            best: summary.best.as_ref().map(BestPart::new),
         })
     } else {
         format!("{id}\n")

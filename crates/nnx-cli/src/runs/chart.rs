@@ -133,7 +133,7 @@ fn in_words(metric: Metric) -> (&'static str, &'static str, bool) {
 /// more.
 fn line(run: &Drawn, index: usize, metric: Metric) -> Line {
     let points = run.epochs.iter();
-    let points = points.filter_map(|epoch| Some((epoch.epoch, metric.of(epoch)?)));
+    let points = points.filter_map(|epoch| Some((epoch.epoch, metric.value_in(epoch)?)));
     let (_, name, is_training) = in_words(metric);
     let line = if is_training {
         Line::dashed(index, name, points)
@@ -147,7 +147,7 @@ fn line(run: &Drawn, index: usize, metric: Metric) -> Line {
 fn not_drawn(run: &Drawn, metric: Metric, log: bool) -> Vec<String> {
     let (mut absent, mut infinite, mut below) = (Vec::new(), Vec::new(), Vec::new());
     for epoch in &run.epochs {
-        match metric.of(epoch) {
+        match metric.value_in(epoch) {
             None => absent.push(epoch.epoch),
             Some(value) if !value.is_finite() => infinite.push(epoch.epoch),
             Some(value) if log && value <= 0.0 => below.push(epoch.epoch),
@@ -178,7 +178,7 @@ fn not_drawn(run: &Drawn, metric: Metric, log: bool) -> Vec<String> {
 fn table(runs: &[Drawn]) -> Table {
     let recorded = |metric: &Metric| {
         let mut epochs = runs.iter().flat_map(|run| &run.epochs);
-        epochs.any(|epoch| metric.of(epoch).is_some())
+        epochs.any(|epoch| metric.value_in(epoch).is_some())
     };
     let metrics: Vec<Metric> = Metric::ALL.into_iter().filter(recorded).collect();
     let titles = metrics.iter().map(|metric| metric.title());
@@ -196,7 +196,7 @@ fn table(runs: &[Drawn]) -> Table {
 /// value with its epoch.
 fn cell(run: &Drawn, metric: Metric) -> Cell {
     let values = run.epochs.iter();
-    let values = values.filter_map(|epoch| Some((epoch.epoch, metric.of(epoch)?)));
+    let values = values.filter_map(|epoch| Some((epoch.epoch, metric.value_in(epoch)?)));
     let values: Vec<(i64, f64)> = values.collect();
     let finite = values.iter().filter(|(_, value)| value.is_finite());
     let lowest = finite.min_by(|a, b| a.1.total_cmp(&b.1));

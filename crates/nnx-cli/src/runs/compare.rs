@@ -34,7 +34,7 @@ struct Comparison {
     metrics: Vec<MetricPart>,
     /// The values of the runs' monitors.
     monitors: Vec<Monitored>,
-    epochs: Vec<Pair>,
+    epochs: Vec<EpochPair>,
     /// The warnings of each run.
     warnings: [Vec<Failure>; 2],
 }
@@ -58,7 +58,7 @@ struct MetricPart {
 
 /// The same epoch of both runs; null if a run does not have it.
 #[derive(Debug, Serialize)]
-struct Pair {
+struct EpochPair {
     a: Option<EpochPart>,
     b: Option<EpochPart>,
 }
@@ -73,11 +73,14 @@ pub(super) fn run(arguments: &Compare) -> Result<Outcome, Failure> {
     let ((a, run_a), (b, run_b)) = (a?, b?);
     let configuration = differences(&run_a, &run_b)?;
     let epochs = [run_a.epochs(), run_b.epochs()];
-    let metrics = Metric::ALL.map(|metric| MetricPart::of(metric, &epochs));
-    let best = [Chosen::of(&run_a, &a, root), Chosen::of(&run_b, &b, root)];
-    let monitors = monitors::of([&run_a, &run_b], &epochs);
+    let metrics = Metric::ALL.map(|metric| MetricPart::new(metric, &epochs));
+    let best = [
+        Chosen::from_run(&run_a, &a, root),
+        Chosen::from_run(&run_b, &b, root),
+    ];
+    let monitors = monitors::all([&run_a, &run_b], &epochs);
     let pairs = pairs(&epochs);
-    let warnings = [warnings::of(&run_a), warnings::of(&run_b)];
+    let warnings = [warnings::all(&run_a), warnings::all(&run_b)];
     let text = if arguments.runs_dir.json {
         json::object(&Comparison {
             a,
@@ -88,9 +91,9 @@ pub(super) fn run(arguments: &Compare) -> Result<Outcome, Failure> {
             monitors,
             epochs: pairs
                 .into_values()
-                .map(|[a, b]| Pair {
-                    a: a.map(EpochPart::of),
-                    b: b.map(EpochPart::of),
+                .map(|[a, b]| EpochPair {
+                    a: a.map(EpochPart::new),
+                    b: b.map(EpochPart::new),
                 })
                 .collect(),
             warnings,
@@ -148,10 +151,10 @@ fn differences(a: &NNRun, b: &NNRun) -> Result<Vec<Field>, Failure> {
 }
 
 impl MetricPart {
-    fn of(metric: Metric, runs: &[Vec<EpochMetrics>; 2]) -> Self {
+    fn new(metric: Metric, runs: &[Vec<EpochMetrics>; 2]) -> Self {
         let values = runs.each_ref().map(|epochs| {
             let values = epochs.iter();
-            let values = values.filter_map(|epoch| Some((epoch.epoch, metric.of(epoch)?)));
+            let values = values.filter_map(|epoch| Some((epoch.epoch, metric.value_in(epoch)?)));
             values.collect::<Vec<(i64, f64)>>()
         });
         let lowest = |values: &[(i64, f64)]| {

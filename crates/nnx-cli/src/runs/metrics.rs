@@ -45,7 +45,7 @@ impl Metric {
     }
 
     /// Its value in an epoch.
-    pub(super) fn of(self, epoch: &EpochMetrics) -> Option<f64> {
+    pub(super) fn value_in(self, epoch: &EpochMetrics) -> Option<f64> {
         match self {
             Self::TrainLoss => epoch.train_loss,
             Self::ValLoss => epoch.val_loss,
@@ -88,7 +88,7 @@ pub(super) struct EpochPart {
 }
 
 impl EpochPart {
-    pub(super) fn of(epoch: &EpochMetrics) -> Self {
+    pub(super) fn new(epoch: &EpochMetrics) -> Self {
         Self {
             epoch: epoch.epoch,
             lr: JsonFloat(Some(epoch.lr).filter(|lr| !lr.is_nan())),

@@ -18,7 +18,7 @@ pub(super) struct BestPart {
 }
 
 impl BestPart {
-    pub(super) fn of(best: &BestMetric) -> Self {
+    pub(super) fn new(best: &BestMetric) -> Self {
         Self {
             metric: best.name.clone(),
             value: JsonFloat(Some(best.value)),
@@ -52,7 +52,7 @@ pub(super) struct MonitorPart {
 }
 
 impl MonitorPart {
-    pub(super) fn of(run: &NNRun) -> Option<Self> {
+    pub(super) fn from_run(run: &NNRun) -> Option<Self> {
         run.monitor().map(|monitor| Self {
             metric: monitor.key(),
             mode: monitor.mode().map(MonitorMode::value),

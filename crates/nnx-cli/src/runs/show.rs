@@ -55,7 +55,7 @@ pub(super) fn run(arguments: &One) -> Result<Outcome, Failure> {
         .model()
         .net()
         .map_or_else(String::new, ToString::to_string);
-    let checkpoints = checkpoints::of(&CheckpointStore::new(&folder, root)?)?;
+    let checkpoints = checkpoints::all(&CheckpointStore::new(&folder, root)?)?;
     let epochs = run.epochs();
     let shown = Shown {
         id: run.id().to_owned(),
@@ -65,20 +65,20 @@ pub(super) fn run(arguments: &One) -> Result<Outcome, Failure> {
         best: summary
             .as_ref()
             .and_then(|summary| summary.best.as_ref())
-            .map(BestPart::of),
+            .map(BestPart::new),
         last_change: summary
             .and_then(|summary| summary.last_change)
             .and_then(time::utc),
-        monitor: MonitorPart::of(&run),
+        monitor: MonitorPart::from_run(&run),
         parent: run.parent().map(|(id, checkpoint)| Parent {
             id: id.to_owned(),
             checkpoint: checkpoint.map(ToOwned::to_owned),
         }),
         state: JsonState(run.full_state()?),
         metadata: JsonState(run.metadata().clone()),
-        epochs: epochs.iter().map(EpochPart::of).collect(),
+        epochs: epochs.iter().map(EpochPart::new).collect(),
         checkpoints,
-        warnings: warnings::of(&run),
+        warnings: warnings::all(&run),
         folder,
     };
     let text = if arguments.runs_dir.json {
@@ -156,7 +156,7 @@ fn epochs_table(run: &NNRun, epochs: &[EpochMetrics]) -> (Table, String) {
     for (epoch, extra) in with_extra {
         let lr = Some(epoch.lr).filter(|lr| !lr.is_nan());
         let mut cells = vec![epoch.epoch.to_string(), shown(lr)];
-        cells.extend(Metric::ALL.map(|metric| shown(metric.of(epoch))));
+        cells.extend(Metric::ALL.map(|metric| shown(metric.value_in(epoch))));
         let improved = if epoch.improved { "yes" } else { "" };
         cells.extend([shown(epoch.monitor), improved.to_owned()]);
         cells.extend(names.iter().map(|name| shown(extra.value(name))));

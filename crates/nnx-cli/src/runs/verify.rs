@@ -31,7 +31,7 @@ enum Verdict {
 struct Verification {
     folder: String,
     verdict: Verdict,
-    run: Run,
+    run: CheckedRun,
     metadata: Metadata,
     checkpoints: Vec<Checked>,
     /// Files with the extension of a checkpoint, but without the name of one. They were not read.
@@ -40,7 +40,7 @@ struct Verification {
 
 /// The configuration and the history.
 #[derive(Debug, Serialize)]
-struct Run {
+struct CheckedRun {
     #[serde(flatten)]
     part: Part,
     /// Warnings that are not errors, such as records of an epoch that was not finished.
@@ -71,7 +71,7 @@ pub(super) fn run(arguments: &One) -> Result<Outcome, Failure> {
     let mut tags: BTreeSet<CheckpointTag> = store.tags()?.into_iter().collect();
     tags.extend(store.manifest_tags()?);
     tags.extend(store.state_tags()?);
-    let checkpoints = tags.iter().map(|tag| Checked::of(&store, tag));
+    let checkpoints = tags.iter().map(|tag| Checked::new(&store, tag));
     let checkpoints: Vec<Checked> = checkpoints.collect();
     let metadata = metadata(&folder, root);
     let verdicts = checkpoints.iter().map(|checked| checked.part.verdict);
@@ -87,7 +87,7 @@ pub(super) fn run(arguments: &One) -> Result<Outcome, Failure> {
     let text = if arguments.runs_dir.json {
         json::object(&verification)
     } else {
-        text::of(&verification, &Page::of_stdout())
+        text::render(&verification, &Page::of_stdout())
     };
     let status = match verdict {
         Verdict::Sound => EXIT_OK,
@@ -98,15 +98,15 @@ pub(super) fn run(arguments: &One) -> Result<Outcome, Failure> {
 }
 
 /// Reads configuration and history, and computes the id.
-fn configuration(folder: &str, root: &Path) -> Run {
+fn configuration(folder: &str, root: &Path) -> CheckedRun {
     let run = NNRun::verify(folder, root).map_err(judged);
     let warnings = run.as_ref().map(|run| {
         let of_history = run.warnings().filter(|warning| warning.is_of_history());
         of_history.map(Failure::from).collect()
     });
-    Run {
+    CheckedRun {
         warnings: warnings.unwrap_or_default(),
-        part: Part::of(run.and_then(|run| check_id(&run, folder))),
+        part: Part::from_result(run.and_then(|run| check_id(&run, folder))),
     }
 }
 
@@ -136,7 +136,7 @@ fn metadata(folder: &str, root: &Path) -> Metadata {
     let metadata = NNRun::read_metadata(folder, root);
     Metadata {
         present: !matches!(metadata, Ok(None)),
-        part: Part::of(metadata.map(drop).map_err(judged)),
+        part: Part::from_result(metadata.map(drop).map_err(judged)),
     }
 }
 
@@ -160,7 +160,7 @@ fn judged(error: Error) -> (Verdict, Failure) {
 }
 
 impl Part {
-    fn of(result: Result<(), (Verdict, Failure)>) -> Self {
+    fn from_result(result: Result<(), (Verdict, Failure)>) -> Self {
         match result {
             Ok(()) => Self {
                 verdict: Verdict::Sound,

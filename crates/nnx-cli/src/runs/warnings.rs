@@ -18,7 +18,7 @@ impl From<&RunWarning> for Failure {
 }
 
 /// The warnings of a run for JSON.
-pub(super) fn of(run: &NNRun) -> Vec<Failure> {
+pub(super) fn all(run: &NNRun) -> Vec<Failure> {
     run.warnings().map(Failure::from).collect()
 }
 

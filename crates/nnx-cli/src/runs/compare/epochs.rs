@@ -33,7 +33,7 @@ pub(super) fn table(
     for metric in Metric::ALL {
         add(
             [metric.title(); 2],
-            cells(&rows, |(epoch, _)| metric.of(epoch)),
+            cells(&rows, |(epoch, _)| metric.value_in(epoch)),
         );
     }
     let monitors = runs.map(|run| run.monitor().map(monitor_text));

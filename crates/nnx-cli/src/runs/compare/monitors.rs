@@ -29,10 +29,10 @@ pub(super) enum Chosen {
 }
 
 impl Chosen {
-    pub(super) fn of(run: &NNRun, folder: &str, root: &Path) -> Option<Self> {
+    pub(super) fn from_run(run: &NNRun, folder: &str, root: &Path) -> Option<Self> {
         match RunSummary::new(run, folder, root) {
             Ok(summary) => summary.best.map(|best| Self::Read {
-                best: BestPart::of(&best),
+                best: BestPart::new(&best),
                 text: format!("{} at epoch {}", best_text(&best), number(best.epoch)),
             }),
             Err(error) => Some(Self::Failed {
@@ -74,7 +74,7 @@ pub(super) struct Monitored {
 }
 
 /// The monitors of both runs, without repetition.
-pub(super) fn of(runs: [&NNRun; 2], epochs: &[Vec<EpochMetrics>; 2]) -> Vec<Monitored> {
+pub(super) fn all(runs: [&NNRun; 2], epochs: &[Vec<EpochMetrics>; 2]) -> Vec<Monitored> {
     let keys = runs.map(|run| Some((run.monitor()?.key(), run.monitor()?.mode())));
     let [a, b] = &keys;
     let distinct = a.iter().chain(b.iter().filter(|_| a != b));

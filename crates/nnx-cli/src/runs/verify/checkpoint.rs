@@ -35,8 +35,9 @@ pub(super) struct State {
 }
 
 impl State {
-    fn of(file: TrainingStateFile) -> Self {
-        let Part { verdict, error } = Part::of(file.error.map_or(Ok(()), |it| Err(judged(it))));
+    fn new(file: TrainingStateFile) -> Self {
+        let Part { verdict, error } =
+            Part::from_result(file.error.map_or(Ok(()), |it| Err(judged(it))));
         Self {
             name: file.name,
             role: file.role.name(),
@@ -48,7 +49,7 @@ impl State {
 }
 
 impl Checked {
-    pub(super) fn of(store: &CheckpointStore, tag: &CheckpointTag) -> Self {
+    pub(super) fn new(store: &CheckpointStore, tag: &CheckpointTag) -> Self {
         let manifest = store.verify(tag);
         // A manifest that exists is listed even if it is wrong.
         let has_manifest = matches!(store.resume_point(tag), Ok(Some(_)) | Err(_));
@@ -58,13 +59,13 @@ impl Checked {
         };
         // If the checkpoint cannot be read, the check above or the one below reports it.
         let states = store.training_state_files(tag).unwrap_or_default();
-        let states: Vec<State> = states.into_iter().map(State::of).collect();
+        let states: Vec<State> = states.into_iter().map(State::new).collect();
         let wrong = wrong.or_else(|| match store.load(tag) {
             Ok(Some(_)) => None,
             Ok(None) => missing(has_manifest, &states),
             Err(error) => Some(judged(error)),
         });
-        let mut part = Part::of(wrong.map_or(Ok(()), Err));
+        let mut part = Part::from_result(wrong.map_or(Ok(()), Err));
         let verdicts = states.iter().map(|state| state.verdict);
         part.verdict = verdicts.fold(part.verdict, Ord::max);
         let files = manifest.iter().flat_map(|manifest| manifest.files());

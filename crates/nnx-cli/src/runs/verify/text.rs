@@ -8,7 +8,7 @@ use crate::table::{Side, Table};
 use crate::terminal::{BOLD, GREEN, Page, RED, YELLOW};
 use crate::wrap::wrapped;
 
-pub(super) fn of(verification: &Verification, page: &Page) -> String {
+pub(super) fn render(verification: &Verification, page: &Page) -> String {
     let mut table = Table::new(&[
         ("Part", Side::Left),
         ("Verdict", Side::Left),
