@@ -21,6 +21,7 @@ mod roundtrip;
 mod roundtrip_hub;
 mod runs;
 mod tasks;
+mod train;
 mod workspace;
 
 use std::error::Error;

@@ -2,7 +2,7 @@
 
 use crate::{
     Arguments, Result, bench, boundary, charts, ci, convert, fuzz, loaders, python_env, realworld,
-    roundtrip, runs,
+    roundtrip, runs, train,
 };
 
 /// One chore.
@@ -144,6 +144,18 @@ pub(crate) const TASKS: &[Task] = &[
                 "saves of one checkpoint, in turn with Python [100]",
             ),
             ("--seed N", "the seed of random choices [0]"),
+        ],
+    },
+    Task {
+        name: "train",
+        run: train::run,
+        what: "trainings that the real NNx and `nnx` share",
+        options: &[
+            PYTHON,
+            (
+                "--seed N",
+                "what the drawn configurations start from [the time]",
+            ),
         ],
     },
 ];
