@@ -110,7 +110,7 @@ fn what_is_no_array_of_numbers_is_refused() {
     let header = "{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296), }\n";
     refuse(
         &file(1, header, &[]),
-        "the shape `[4294967296, 4294967296]` of dtype `<f4` does not fit the `0` bytes behind the \
+        "the shape `[4294967296, 4294967296]` of dtype `<f4` does not fit the `0` bytes after the \
          header",
     );
 }
