@@ -384,7 +384,7 @@ mod tests {
         values
     }
 
-    /// Ends, what lies between them, and the ticks, as the scale places them.
+    /// The ends, the values between them, and the ticks, at the positions of the scale.
     #[track_caller]
     fn check_extreme(name: &str, scale: &Scale, low: f64, high: f64) {
         let between = [0.25, 0.5, 0.75].map(|part| low * (1.0 - part) + high * part);

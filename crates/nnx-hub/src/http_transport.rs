@@ -213,7 +213,7 @@ fn insecure(why: impl std::fmt::Display) -> TransportError {
         );
     }
     TransportError::Impossible(format!(
-        "no secure connection: {why}; where a proxy or the Hub has a certificate of its own, name \
+        "no secure connection: {why}; if a proxy or the Hub has a private certificate, name \
          the file of it in `SSL_CERT_FILE`"
     ))
 }

@@ -11,7 +11,7 @@ use crate::url::{self, Authority};
 /// | variable | what |
 /// |---|---|
 /// | `HTTPS_PROXY`, `HTTP_PROXY` | the proxy for requests of that scheme |
-/// | `ALL_PROXY` | the proxy for a scheme without one of its own |
+/// | `ALL_PROXY` | the proxy for a scheme without a variable |
 /// | `NO_PROXY` | hosts that are asked directly, with commas or spaces between them |
 ///
 /// The name in lower case comes first; an empty value there means that no proxy is used.

@@ -1,7 +1,8 @@
 //! The storeys of each crate, as `docs/architecture.md` draws them.
 //!
-//! Below the heading `## Inside nnx-…` a block of code has the modules of the crate's root, a storey
-//! a line, the highest first. A module uses those of lower storeys, and none of its own or above.
+//! Below the heading `## Inside nnx-…`, a block lists the modules of the crate's root, one storey in
+//! each line, the highest first. A module may use modules of lower storeys, but not those of its own
+//! storey or above.
 
 use std::collections::BTreeMap;
 

@@ -100,12 +100,12 @@ pub(super) fn judge(mut python: Option<&mut Python>, kills: u32) -> Result<()> {
     numbered::save(&store, 1)?;
     let (mut last, mut moments) = (1, Tally::default());
     for kill in 0..kills {
-        let told = killed(root.path(), last + 1, kill)?.unwrap_or(last);
+        let reported = killed(root.path(), last + 1, kill)?.unwrap_or(last);
         let found = agreed(&store, root.path(), python.as_deref_mut(), &mut moments)?;
-        if found != told && found != told + 1 {
-            return Err(format!("{found} is there after {told} was saved").into());
+        if found != reported && found != reported + 1 {
+            return Err(format!("{found} is there after {reported} was saved").into());
         }
-        moments.take(found != told);
+        moments.take(found != reported);
         last = found;
     }
     report("at any moment", &moments);
@@ -120,10 +120,10 @@ fn killed(root: &Path, from: i64, kill: u32) -> Result<Option<i64>> {
 
     let mut child = start(root, from, None)?;
     let answers = child.stdout.take().ok_or("the writer has no pipe")?;
-    let mut told = None;
+    let mut reported = None;
     let mut lines = BufReader::new(answers).lines();
     if let Some(line) = lines.next() {
-        told = Some(line?.parse()?);
+        reported = Some(line?.parse()?);
         let moment = u64::from(kill).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         thread::sleep(Duration::from_micros(moment % MOST_MICROSECONDS));
         child.kill()?;
@@ -131,14 +131,14 @@ fn killed(root: &Path, from: i64, kill: u32) -> Result<Option<i64>> {
     for line in lines {
         // The last line may be incomplete.
         let line = line?;
-        told = line
+        reported = line
             .parse()
             .ok()
-            .filter(|number| Some(*number) > told)
-            .or(told);
+            .filter(|number| Some(*number) > reported)
+            .or(reported);
     }
     child.wait()?;
-    Ok(told)
+    Ok(reported)
 }
 
 /// The number of the complete save that is there, on which Python must agree.

@@ -207,11 +207,11 @@ mod tests {
         let taken = ["checkpoints/last.pt", "idps.csv", "run.yaml"];
         let (found, others) = judged(&[&left_out[..], &taken].concat(), Some("a/b"));
         assert_eq!(found, ["a/b/checkpoints/last.pt", "a/b/run.yaml"]);
-        let told = left_out.map(|name| match name.split_once('/') {
+        let documented = left_out.map(|name| match name.split_once('/') {
             Some((folder, _)) if name.starts_with('.') => format!("{folder}/"),
             _ => name.to_owned(),
         });
-        assert_eq!(others, told);
+        assert_eq!(others, documented);
     }
 
     #[test]

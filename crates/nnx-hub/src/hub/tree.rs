@@ -71,7 +71,7 @@ impl Hub {
     /// is still requested from the endpoint, which is the only server that gets the token.
     fn page(&self, request: &ApiRequest<'_>, link: &str) -> Result<String> {
         let url = url::join(&request.url, link).ok_or_else(|| {
-            request.protocol("the listing goes on at an address that is not followed")
+            request.protocol("the next page of the listing is at an address that is not followed")
         })?;
         if url::origin(&url) == url::origin(&request.url) {
             return Ok(url);
