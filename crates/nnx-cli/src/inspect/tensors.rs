@@ -29,7 +29,7 @@ pub(super) fn totals(tensors: &[TensorLine]) -> String {
     let sharing = shared_with(tensors).len();
     if sharing > 0 {
         let sharing = size::grouped(sharing as u128);
-        line.push_str(&format!("; {sharing} of them share the storage of another"));
+        line.push_str(&format!("; {sharing} in the storage of another tensor"));
     }
     line
 }
