@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use nnx_checkpoint::{CheckpointReader, Dtype, Format, Limits, pickle};
 
@@ -143,19 +144,18 @@ fn modules(text: &str) -> Vec<Vec<&str>> {
         .collect()
 }
 
-#[test]
-fn the_tables_of_the_facade_have_each_feature() {
-    const MANIFEST: &str = include_str!("../../crates/nnx/Cargo.toml");
-    const README: &str = include_str!("../../crates/nnx/README.md");
-    const SOURCE: &str = include_str!("../../crates/nnx/src/lib.rs");
-    let (_, features) = MANIFEST.split_once("[features]").unwrap();
-    let (features, _) = features.split_once("\n[").unwrap();
+/// The features in a manifest, each with `yes` if `default` turns it on, directly or through another
+/// feature, and else with `no`.
+fn features(manifest: &str) -> BTreeSet<(&str, &str)> {
+    let Some((_, features)) = manifest.split_once("[features]") else {
+        return BTreeSet::new();
+    };
+    let features = features.split("\n[").next().unwrap();
     let features: BTreeMap<&str, BTreeSet<&str>> = features
         .lines()
         .filter_map(|line| line.split_once(" = "))
         .map(|(name, needs)| (name, needs.split('"').skip(1).step_by(2).collect()))
         .collect();
-    // What `default` turns on, directly or through another feature.
     let mut on = BTreeSet::from(["default"]);
     while let Some(more) = on
         .iter()
@@ -165,11 +165,19 @@ fn the_tables_of_the_facade_have_each_feature() {
     {
         on.insert(more);
     }
-    let known: BTreeSet<(&str, &str)> = features
+    features
         .keys()
         .filter(|name| **name != "default")
         .map(|name| (*name, if on.contains(name) { "yes" } else { "no" }))
-        .collect();
+        .collect()
+}
+
+#[test]
+fn the_tables_of_the_facade_have_each_feature() {
+    const MANIFEST: &str = include_str!("../../crates/nnx/Cargo.toml");
+    const README: &str = include_str!("../../crates/nnx/README.md");
+    const SOURCE: &str = include_str!("../../crates/nnx/src/lib.rs");
+    let known = features(MANIFEST);
     assert!(known.len() > 5, "{known:?}");
     for text in [README, SOURCE] {
         let rows = modules(text);
@@ -184,6 +192,160 @@ fn the_tables_of_the_facade_have_each_feature() {
         for row in rows {
             let module = row[0].trim_matches(['[', ']', '`']);
             assert!(SOURCE.contains(&format!(" as {module};")), "{module}");
+        }
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// The cells of a table's rows, below the line that begins with its first titles.
+fn rows<'a>(text: &'a str, titles: &str) -> Vec<Vec<&'a str>> {
+    let lines = text.lines().map(|line| line.trim_start_matches("//! "));
+    let below = lines.skip_while(|line| !line.starts_with(titles));
+    let rows = below.skip(2).take_while(|line| line.starts_with('|'));
+    rows.map(|row| row.trim_matches('|').split('|').map(str::trim).collect())
+        .collect()
+}
+
+/// In the README and in the documentation of every crate that has such a table.
+#[test]
+fn the_tables_of_features_have_each_feature() {
+    let mut tables = 0;
+    for folder in fs::read_dir(root().join("crates")).unwrap() {
+        let folder = folder.unwrap().path();
+        let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+        let known = features(&manifest);
+        for file in ["README.md", "src/lib.rs"] {
+            let file = folder.join(file);
+            let text = fs::read_to_string(&file).unwrap_or_default();
+            let rows = rows(&text, "| feature |");
+            if rows.is_empty() {
+                continue;
+            }
+            tables += 1;
+            for (name, on) in &known {
+                let row = rows.iter().find(|row| row[0].trim_matches('`') == *name);
+                let row = row.unwrap_or_else(|| panic!("{}: no row `{name}`", file.display()));
+                // A table without a column for it has only features that are off by default. One
+                // that another feature turns on may say so instead: "with `nnx`".
+                let listed = if row.len() > 2 { row[1] } else { "no" };
+                let is_by_another = *on == "yes" && listed.starts_with("with `");
+                assert!(
+                    listed == *on || is_by_another,
+                    "{}: {row:?}",
+                    file.display()
+                );
+            }
+            assert_eq!(rows.len(), known.len(), "{}", file.display());
+        }
+    }
+    assert!(tables >= 5, "{tables}");
+}
+
+/// `cargo xtask boundary` compares the table of the architecture with the manifests.
+#[test]
+fn the_readme_has_the_arrows_of_the_architecture() {
+    const README: &str = include_str!("../../README.md");
+    const ARCHITECTURE: &str = include_str!("../../docs/architecture.md");
+    /// The names in backticks of a cell, without what is in parentheses.
+    fn named(cell: &str) -> BTreeSet<String> {
+        let names = cell.split('`').skip(1).step_by(2);
+        let outside = |name: &&str| {
+            let before = &cell[..cell.find(&format!("`{name}`")).unwrap()];
+            before.matches('(').count() == before.matches(')').count()
+        };
+        names.filter(outside).map(str::to_owned).collect()
+    }
+    let arrows = rows(ARCHITECTURE, "| crate | may depend on |");
+    let crates = rows(README, "| crate | what it is for | depends on |");
+    let mut above = BTreeSet::new();
+    for row in &crates {
+        let name = row[0].split('`').nth(1).unwrap();
+        let listed = match row[2] {
+            "all above" => above.clone(),
+            cell => named(cell),
+        };
+        let allowed = arrows
+            .iter()
+            .find(|arrow| arrow[0].trim_matches('`') == name);
+        let mut allowed = named(allowed.unwrap_or_else(|| panic!("{name}"))[1]);
+        // Only its tests need it.
+        allowed.remove("nnx-hub-server");
+        assert_eq!(listed, allowed, "{name}");
+        above.insert(name.to_owned());
+    }
+    assert_eq!(crates.len(), arrows.len());
+}
+
+#[test]
+fn the_readme_names_each_document() {
+    const README: &str = include_str!("../../README.md");
+    for file in fs::read_dir(root().join("docs")).unwrap() {
+        let name = file.unwrap().file_name().into_string().unwrap();
+        assert!(README.contains(&format!("](docs/{name})")), "{name}");
+    }
+}
+
+/// Links to files and to headings, in every document.
+#[test]
+fn the_links_of_the_documents_lead_somewhere() {
+    let mut files: Vec<PathBuf> = vec![root().join("README.md"), root().join("tests/README.md")];
+    for folder in ["docs", "crates"] {
+        for entry in fs::read_dir(root().join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            files.push(if path.is_dir() {
+                path.join("README.md")
+            } else {
+                path
+            });
+        }
+    }
+    let mut links = 0;
+    for file in &files {
+        let text = fs::read_to_string(file).unwrap();
+        for part in text.split("](").skip(1) {
+            let link = part.split(')').next().unwrap();
+            if link.contains("://") || link.contains(char::is_whitespace) {
+                continue;
+            }
+            links += 1;
+            let (path, heading) = link.split_once('#').unwrap_or((link, ""));
+            let target = match path {
+                "" => file.clone(),
+                path => file.parent().unwrap().join(path),
+            };
+            assert!(target.exists(), "{}: {link}", file.display());
+            if !heading.is_empty() {
+                let text = fs::read_to_string(&target).unwrap();
+                let headings = text.lines().filter(|line| line.starts_with('#'));
+                let mut anchors = headings.map(|line| {
+                    let title = line.trim_start_matches('#').trim().to_lowercase();
+                    let kept = |c: &char| c.is_alphanumeric() || " -_".contains(*c);
+                    title.chars().filter(kept).collect::<String>()
+                });
+                let found = anchors.any(|anchor| anchor.replace(' ', "-") == heading);
+                assert!(found, "{}: {link}", file.display());
+            }
+        }
+    }
+    assert!(links > 30, "{links}");
+}
+
+#[test]
+fn the_architecture_says_where_things_are() {
+    const ARCHITECTURE: &str = include_str!("../../docs/architecture.md");
+    let rows = rows(ARCHITECTURE, "| what happens | where |");
+    assert!(rows.len() > 10, "{}", rows.len());
+    for row in rows {
+        let places: Vec<_> = row[1].split('`').skip(1).step_by(2).collect();
+        assert!(!places.is_empty(), "{row:?}");
+        for place in places {
+            let (path, name) = place.split_once("::").unwrap_or((place, ""));
+            let text = fs::read_to_string(root().join("crates").join(path));
+            let text = text.unwrap_or_else(|error| panic!("{place}: {error}"));
+            assert!(text.contains(name), "{place}");
         }
     }
 }

@@ -1,8 +1,8 @@
-//! The words behind a task's name.
+//! The arguments of a task.
 
 use crate::Result;
 
-/// What a task was called with. Take the options out first, then [`finish`](Self::finish).
+/// The arguments of a task. Take the options out first, then [`finish`](Self::finish).
 #[derive(Debug)]
 pub(crate) struct Arguments(Vec<String>);
 
@@ -11,13 +11,13 @@ impl Arguments {
         Self(words.into_iter().collect())
     }
 
-    /// Takes `--name` out and says whether it was there.
+    /// Takes `--name` out and returns whether it was given.
     pub(crate) fn flag(&mut self, name: &str) -> bool {
         let position = self.0.iter().position(|word| word == name);
         position.map(|at| self.0.remove(at)).is_some()
     }
 
-    /// Takes `--name VALUE` out and gives the value.
+    /// Takes `--name VALUE` out and returns the value.
     ///
     /// # Errors
     /// When the value is missing.
@@ -26,22 +26,22 @@ impl Arguments {
             return Ok(None);
         };
         if self.0.len() <= at + 1 {
-            return Err(format!("`{name}` wants a value").into());
+            return Err(format!("`{name}` needs a value").into());
         }
         self.0.remove(at);
         Ok(Some(self.0.remove(at)))
     }
 
-    /// Takes the first remaining word that is no option.
+    /// Takes the first remaining argument that is not an option.
     pub(crate) fn word(&mut self) -> Option<String> {
         let position = self.0.iter().position(|word| !word.starts_with('-'));
         position.map(|at| self.0.remove(at))
     }
 
-    /// Ends the reading.
+    /// Ends the reading of the arguments.
     ///
     /// # Errors
-    /// When a word is left over.
+    /// When an argument is left over.
     pub(crate) fn finish(self) -> Result<()> {
         match self.0.first() {
             Some(word) => Err(format!("unexpected argument `{word}`").into()),

@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: times beside a floor and beside other libraries.
+//! `cargo xtask bench`: measures times beside a lower bound and beside other libraries.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -35,7 +35,8 @@ fn checkpoint(python: Option<&str>) -> Result<()> {
     done(bench().arg(target.join("release/nnx")).args(python))
 }
 
-/// The command that runs the benches; always with the same features, so that nothing is built twice.
+/// The command that runs the benches. Its features are always the same, so that nothing is built
+/// twice.
 fn bench() -> Command {
     let mut command = cargo();
     command.args([

@@ -1,4 +1,4 @@
-//! `cargo xtask boundary`: what `docs/architecture.md` promises, checked.
+//! `cargo xtask boundary`: checks the rules of `docs/architecture.md`.
 
 mod arrows;
 mod circles;
@@ -18,7 +18,7 @@ use imports::Use;
 use crate::workspace::{self, Package, cargo, output};
 use crate::{Arguments, Result};
 
-/// A broken rule and where.
+/// A broken rule and its location.
 #[derive(Debug, PartialEq)]
 struct Violation {
     place: String,
@@ -31,7 +31,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// What must stay light: a crate, and whether it is with its default features.
+/// Crates without heavy dependencies, and whether this includes their default features.
 const LIGHT: [(&str, bool); 3] = [
     ("nnx-checkpoint", true),
     ("nnx-checkpoint", false),
@@ -68,7 +68,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
     }
 }
 
-/// What is wrong with the modules within the crates: circles, and upward arrows between storeys.
+/// The errors in the modules within the crates: circles, and upward arrows between storeys.
 fn modules(packages: &[Package]) -> Result<Vec<Violation>> {
     let document = fs::read_to_string(workspace::root().join("docs/architecture.md"))?;
     let mut violations = Vec::new();
@@ -108,7 +108,7 @@ fn circle_in(package: &Package, circle: &Circle) -> Violation {
     }
 }
 
-/// The packages that a crate builds with, on any target.
+/// The packages that a crate is built with, on any target.
 fn normal_tree(package: &str, default_features: bool) -> Result<String> {
     let mut command = cargo();
     command.args(["tree", "--edges=normal", "--target=all", "--prefix=none"]);
@@ -119,7 +119,8 @@ fn normal_tree(package: &str, default_features: bool) -> Result<String> {
     output(&mut command)
 }
 
-/// Every Rust file below the root, as a path from there; build outputs and hidden folders left out.
+/// Every Rust file below the root, as a path relative to it, without build outputs and hidden
+/// folders.
 fn rust_files(root: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let mut folders = vec![PathBuf::new()];
@@ -130,7 +131,7 @@ fn rust_files(root: &Path) -> Result<Vec<PathBuf>> {
             let path = folder.join(&name);
             if entry.file_type()?.is_dir() {
                 let hidden = name.to_string_lossy().starts_with('.');
-                // Cargo tags its target folders, whatever they are called.
+                // Cargo marks its target folders with a tag file, whatever their names are.
                 let built = root.join(&path).join("CACHEDIR.TAG").exists();
                 if !hidden && !built {
                     folders.push(path);

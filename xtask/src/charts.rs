@@ -1,8 +1,9 @@
-//! `cargo xtask charts`: the charts of `nnx runs plot` in a real browser.
+//! `cargo xtask charts`: shows the charts of `nnx runs plot` in a real browser.
 //!
-//! Pages and drawings of the fixtures' runs, and of runs made up to be difficult, are shown at the
-//! width of a phone and of a desk, light and dark. Text that is cut off or overlaps, a page that is
-//! wider than its window, and a page that loads something are errors; the pictures are for the eye.
+//! Charts of the fixtures' runs, and of difficult generated runs, are shown at the width of a phone
+//! and of a large screen, light and dark. Text that is cut off or overlaps, a page that is wider
+//! than its window, and a page that loads a file are errors. The pictures are for people to look
+//! at.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -10,9 +11,10 @@ use std::process::Command;
 use crate::workspace::{cargo, output, root};
 use crate::{Arguments, Result};
 
-/// What runs in Python, with Playwright; by its path, so that an error does not show all of it.
+/// The script that runs in Python, with Playwright. It is passed as a path, so that an error does
+/// not print all of it.
 const SCRIPT: &str = "xtask/python/charts.py";
-/// Where pictures go, below the folder that Cargo builds in.
+/// The folder of the pictures, below Cargo's target folder.
 const FOLDER: &str = "charts";
 
 pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
@@ -33,7 +35,7 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
     let said = output(&mut script)?;
     print!("{said}");
     if said.lines().any(|line| line.starts_with("FAIL")) {
-        Err("not all charts are as they should be".into())
+        Err("not all charts are right".into())
     } else {
         Ok(())
     }

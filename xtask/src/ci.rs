@@ -1,4 +1,5 @@
-//! `cargo xtask ci`: everything that a submission must pass, on a laptop as on a build machine.
+//! `cargo xtask ci`: runs every check that a submission must pass, on a laptop and on a build
+//! machine.
 
 mod deny;
 mod examples;
@@ -13,14 +14,14 @@ use crate::fresh_clone::{self, FreshRun};
 use crate::workspace::{self, Package, cargo, line_of};
 use crate::{Arguments, Result, boundary, convert, fuzz, python_env, roundtrip, runs};
 
-/// What has been judged so far.
+/// The counts so far.
 #[derive(Debug, Default)]
 struct Tally {
     passed: usize,
     failed: usize,
 }
 
-/// A step: its title and its work. Each one of its tests counts; a step without tests counts once.
+/// A step: its title and its work. Each of its tests counts; a step without tests counts once.
 struct Step {
     title: String,
     work: Work,
@@ -92,7 +93,7 @@ fn steps(packages: &[Package], allow_dirty: bool) -> Vec<Step> {
         ),
     ];
     let published = || packages.iter().filter(|package| package.is_published());
-    // Alone, because features unify in a build of the whole workspace.
+    // Each crate is tested alone, because features are unified in a build of the whole workspace.
     for Package { name, .. } in published() {
         for (title, without) in [("", &[][..]), (", no features", &["--no-default-features"])] {
             let clippy = ["clippy", "--package", name, "--all-targets"];
@@ -166,8 +167,8 @@ fn cargo_step(title: &str, words: &[&str]) -> Step {
     command_step(title, command)
 }
 
-/// Packs and builds in a target folder that no earlier run has used: cargo keeps what it unpacked
-/// from the local registry of a target folder by version, and would build against an older state.
+/// Packs and builds in a new target folder. Cargo keeps the sources that it unpacked from the local
+/// registry of a target folder by version, and would otherwise build against an older state.
 fn package_step(title: &str, words: &[&str]) -> Step {
     let mut command = cargo();
     command.args(words);
@@ -220,7 +221,7 @@ fn step(title: &str, work: impl FnOnce(&mut Tally) -> Result<()> + 'static) -> S
     }
 }
 
-/// Passes a test run's output on and adds up its summaries.
+/// Prints a test run's output and adds up its summaries.
 fn run_tests(command: &mut Command, tally: &mut Tally) -> Result<()> {
     let before = tally.failed;
     let mut child = command.stdout(Stdio::piped()).spawn()?;
@@ -239,7 +240,7 @@ fn run_tests(command: &mut Command, tally: &mut Tally) -> Result<()> {
         return Ok(());
     }
     if tally.failed == before {
-        // It did not get as far as a failing test.
+        // The run ended before a test could fail.
         tally.failed += 1;
     }
     Err(status.to_string().into())

@@ -1,4 +1,4 @@
-//! `cargo xtask convert`: converted files judged by the libraries that will read them.
+//! `cargo xtask convert`: lets other libraries judge converted files.
 
 mod large;
 mod ways;
@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 use crate::workspace::{line_of, root};
 use crate::{Arguments, Result, python_env};
 
-/// What runs in Python.
+/// The script that runs in Python.
 const SCRIPT: &str = include_str!("../python/convert.py");
-/// Largest shards, as options; small enough that fixtures have several.
+/// The sizes of shards, as options; small enough that fixtures have several shards.
 const SHARD_SIZES: [u64; 3] = [100, 1_000, 1_000_000];
 
 pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
@@ -57,16 +57,16 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
     for (kind, (agree, all)) in &counts {
         println!("{kind}: {agree} of {all} agree");
     }
-    // A kind of which nothing was judged has not been checked.
+    // If nothing of a kind was judged, the kind has not been checked.
     let all_agree = counts.values().all(|(agree, all)| agree == all && *all > 0);
     if all_agree && !counts.is_empty() && answers.len() == questions.len() {
         Ok(())
     } else {
-        Err("not all converted files are as they should be".into())
+        Err("not all converted files are right".into())
     }
 }
 
-/// Converts the fixtures and says what is to be judged of each.
+/// Converts the fixtures and lists what is to be judged of each.
 fn questions(folder: &Path) -> Result<Vec<Value>> {
     let fixtures = root().join("tests/fixtures");
     let mut questions = Vec::new();
@@ -91,8 +91,8 @@ fn questions(folder: &Path) -> Result<Vec<Value>> {
     Ok(questions)
 }
 
-/// Options that refuse no file for what it holds: fixtures without tensors are judged too, and those
-/// that name `functools.partial`.
+/// Options with which no file is refused because of its contents: fixtures without tensors are
+/// judged too, and those that name `functools.partial`.
 fn of_any_contents() -> ConvertOptions {
     ConvertOptions::default()
         .allow_empty(true)
@@ -145,7 +145,7 @@ fn torch_file(
             questions.push(json!({"kind": "aliases", "source": source, "target": target}));
         }
     }
-    // What torch cannot load from the source it cannot judge.
+    // If torch cannot load the source, it cannot judge the target.
     let sidecar = std::fs::read_to_string(source.with_extension("json"))?;
     if sidecar.contains("\"value\"") {
         let whole = place.join("whole.pt");
@@ -186,7 +186,7 @@ fn files_below(folder: &Path, extensions: &[&str]) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// What Python finds wrong with each.
+/// The errors that Python finds in each.
 fn ask(python: &Path, folder: &Path, questions: &[Value]) -> Result<Vec<Value>> {
     let manifest = folder.join("manifest.json");
     std::fs::write(&manifest, serde_json::to_vec(questions)?)?;

@@ -1,6 +1,6 @@
-//! The tests on a machine that has never seen the project, as near as this machine comes to it: a
-//! clone without a file that is not committed, an empty home folder, and an empty folder for
-//! temporary files, of whose place and name no test may take advantage.
+//! Runs the tests as on a machine that has never seen the project: in a clone of the committed
+//! files, with an empty home folder and an empty folder for temporary files. No test may depend on
+//! the path of that folder.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -12,28 +12,28 @@ use tempfile::TempDir;
 use crate::Result;
 use crate::workspace::{self, cargo, output, root};
 
-/// Where temporary files go, from an empty folder: two levels deep, so that `../` of a temporary
-/// folder leads to nothing that others have left.
+/// The folder for temporary files, below an empty folder: two levels deep, so that `../` of a
+/// temporary folder does not contain files of others.
 pub(crate) const DEEP: &str = "one/two";
 /// The same with a name that a script must quote and that is not ASCII.
 pub(crate) const ODD: &str = "one/two wörds";
 
-/// Variables that tell where the user keeps things, by their beginnings.
+/// The beginnings of the names of variables that say where the user's files are.
 const USERS_OWN: [&str; 4] = ["HF_", "HUGGING", "XDG_", "TRANSFORMERS_"];
 
-/// A run of the tests, and the folders that go with it.
+/// A run of the tests, with its folders.
 #[derive(Debug)]
 pub(crate) struct FreshRun {
     folder: TempDir,
     pub(crate) command: Command,
 }
 
-/// Clones the last commit. The clone is always at the same path below the target folder, so that
-/// its artifacts take the place of those of the clone before: cargo builds the workspace's own crates
-/// again, because a clone's files are new, and takes the dependencies that every other step has built.
+/// Clones the last commit. The path of the clone is always the same, so that its artifacts replace
+/// those of the previous clone: cargo builds the workspace's own crates again, because a clone's
+/// files are new, and uses the dependencies that other steps have built.
 ///
 /// # Errors
-/// When git refuses, or the operating system does.
+/// When git or the operating system returns an error.
 pub(crate) fn make() -> Result<PathBuf> {
     let clone = path()?;
     if clone.exists() {
@@ -42,7 +42,7 @@ pub(crate) fn make() -> Result<PathBuf> {
     let changes = output(git(&root()).args(["status", "--porcelain"]))?;
     if !changes.is_empty() {
         println!(
-            "a clone has the last commit alone: {} changes that are not committed are not tested here",
+            "a clone contains only the last commit: {} uncommitted changes are not tested here",
             changes.lines().count()
         );
     }
@@ -52,10 +52,10 @@ pub(crate) fn make() -> Result<PathBuf> {
     Ok(clone)
 }
 
-/// Where the clone is.
+/// The path of the clone.
 ///
 /// # Errors
-/// When cargo cannot be asked for its target folder.
+/// When cargo does not return its target folder.
 pub(crate) fn path() -> Result<PathBuf> {
     Ok(workspace::target_dir()?.join("fresh-clone"))
 }
@@ -67,10 +67,11 @@ fn git(folder: &Path) -> Command {
 }
 
 impl FreshRun {
-    /// `cargo test --workspace` in the clone, with the temporary folder at that path of an empty one.
+    /// Runs `cargo test --workspace` in the clone, with the temporary folder at that path below an
+    /// empty folder.
     ///
     /// # Errors
-    /// When the operating system refuses.
+    /// When the operating system returns an error.
     pub(crate) fn new(clone: &Path, temporary: &str) -> Result<Self> {
         let folder = tempfile::tempdir()?;
         let [home, temporary] = ["home", temporary].map(|name| folder.path().join(name));
@@ -105,10 +106,10 @@ impl FreshRun {
         Ok(Self { folder, command })
     }
 
-    /// Checks, after the tests, that the home folder is as empty as before.
+    /// Checks after the tests that the home folder is still empty.
     ///
     /// # Errors
-    /// With the names of what is in it.
+    /// The error lists the names of the files in it.
     pub(crate) fn check_home(&self) -> Result<()> {
         let entries = fs::read_dir(self.folder.path().join("home"))?;
         let names: Vec<_> = entries.flatten().map(|entry| entry.file_name()).collect();

@@ -1,8 +1,8 @@
-//! `cargo xtask fuzz`: each fuzz body of `tests/fuzz` on damaged fixtures, for a while.
+//! `cargo xtask fuzz`: runs each fuzz body of `tests/fuzz` on damaged fixtures for some time.
 //!
-//! Two processes a body run rounds until the time is over. Whatever ends one of them before is a
-//! finding: a panic, an overflowing stack, memory beyond 1 GiB, or a round that does not end. Its
-//! input is written to `tests/fuzz/regression`, where a test finds it.
+//! Two processes for each body run rounds until the time is over. If a process ends earlier, this
+//! is a finding: a panic, a stack overflow, memory use beyond 1 GiB, or a round that does not end.
+//! The input is written to `tests/fuzz/regression`, where every later test run tries it.
 
 mod libfuzzer;
 mod mutator;
@@ -17,7 +17,7 @@ use crate::workspace::{self, cargo, line_of, output};
 use crate::{Arguments, Result};
 
 const DEFAULT_SECONDS: u64 = 10;
-/// How long one round may take.
+/// The longest time for one round.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
@@ -60,7 +60,7 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
     }
 }
 
-/// The command that runs bodies, with every overflow and assertion checked.
+/// The command that runs bodies, with overflow checks and assertions.
 fn build() -> Result<PathBuf> {
     #[derive(Deserialize)]
     struct Message {
@@ -84,8 +84,8 @@ fn build() -> Result<PathBuf> {
     program.ok_or_else(|| format!("`{}` built nothing", line_of(&command)).into())
 }
 
-/// A folder for what the bodies write, in memory where the system offers that: every file is
-/// flushed to the disk, which would be all that a body waits for.
+/// The folder for the files of the bodies, in memory if the system has such a folder. Every file is
+/// flushed, and on a disk the body would only wait for that.
 fn scratch() -> Result<tempfile::TempDir> {
     const MEMORY: &str = "/dev/shm";
     let in_memory = tempfile::tempdir_in(MEMORY);
@@ -99,7 +99,7 @@ fn regressions() -> PathBuf {
         .join("regression")
 }
 
-/// A seed that no earlier run had.
+/// A new seed.
 fn seed_of_now() -> Result<u64> {
     Ok(SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs())
 }

@@ -1,7 +1,7 @@
-//! `cargo xtask loaders`: converted models, opened by the loaders of the tools that will read them.
+//! `cargo xtask loaders`: opens converted models with the loaders of other tools.
 //!
-//! Each set of tools is a `venv` in the user's cache folder that has them alone: everything else, such
-//! as PyTorch, comes from the Python with the real NNx, whose packages it sees behind its own.
+//! Each set of tools is in a separate `venv` in the user's cache folder. All other packages, such
+//! as PyTorch, come from the Python with the real NNx; the packages of the `venv` come first.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,8 @@ use std::process::Command;
 use crate::workspace::{cargo, output, root};
 use crate::{Arguments, Result, python_env};
 
-/// What runs in Python; by its path, so that an error does not show all of it.
+/// The script that runs in Python. It is passed as a path, so that an error does not print all of
+/// it.
 const SCRIPT: &str = "xtask/python/loaders.py";
 
 /// Tools that are installed together.
@@ -19,7 +20,7 @@ struct Tools {
     requirements: &'static [&'static str],
 }
 
-/// The newest of each, and the last transformers that writes and reads pickles throughout.
+/// The newest version of each, and the last transformers that both writes and reads pickles.
 const SETS: &[Tools] = &[
     Tools {
         name: "transformers-5",
@@ -41,7 +42,7 @@ const SETS: &[Tools] = &[
     },
 ];
 
-/// Holds the list of what is installed, once all of it is.
+/// The file with the list of the installed packages; it is written when all are installed.
 const INSTALLED: &str = "nnx-installed.txt";
 
 pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
@@ -77,7 +78,7 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
     }
 }
 
-/// The interpreter with a set of tools, installed when it is not there.
+/// The interpreter with a set of tools, which are installed if necessary.
 ///
 /// # Errors
 /// When Python, its `venv` or pip fails.
@@ -90,9 +91,9 @@ fn environment(tools: &Tools, base: &Path) -> Result<PathBuf> {
         return Ok(python);
     }
     if folder.exists() {
-        // What is there is an interrupted or an older installation of ours, or it is not ours.
+        // The folder contains an interrupted or older installation of ours, or it is not ours.
         if !folder.join("pyvenv.cfg").exists() {
-            return Err(format!("{} is no venv", folder.display()).into());
+            return Err(format!("{} is not a venv", folder.display()).into());
         }
         fs::remove_dir_all(&folder)?;
     }
@@ -100,7 +101,7 @@ fn environment(tools: &Tools, base: &Path) -> Result<PathBuf> {
     python_env::aside(Command::new(base).args(["-m", "venv"]).arg(&folder))?;
     let packages = "import sysconfig; print(sysconfig.get_path('purelib'))";
     let of = |python: &Path| output(Command::new(python).args(["-c", packages]));
-    // A line of a `.pth` file comes behind what the environment itself has.
+    // A line of a `.pth` file is searched after the packages of the environment itself.
     fs::write(
         Path::new(of(&python)?.trim()).join("nnx-base.pth"),
         of(base)?,

@@ -30,7 +30,7 @@ use std::process::ExitCode;
 use arguments::Arguments;
 use tasks::TASKS;
 
-/// What a task answers with; the text of the error is all that a caller needs.
+/// The result of a task; the text of the error is all that a caller needs.
 type Result<T, E = Box<dyn Error>> = std::result::Result<T, E>;
 
 fn main() -> ExitCode {

@@ -1,4 +1,4 @@
-//! `cargo xtask python-env`: a Python that has the real NNx.
+//! `cargo xtask python-env`: provides a Python with the real NNx.
 //!
 //! The environment is a `venv` in the user's cache folder unless a folder is given:
 //! `$XDG_CACHE_HOME/nnx` or `~/.cache/nnx` (also on macOS), `%LOCALAPPDATA%\nnx` on Windows.
@@ -10,27 +10,28 @@ use std::{env, fs, io};
 use crate::workspace::line_of;
 use crate::{Arguments, Result};
 
-/// A release of NNx and what it takes to import it.
+/// A release of NNx and the packages that it needs.
 #[derive(Debug)]
 pub(crate) struct Library {
     pub(crate) version: &'static str,
     requirements: &'static [&'static str],
-    /// States and the keys in them that later releases added and this one ignores.
+    /// States and the keys in them that later releases added and this release ignores.
     pub(crate) drops: &'static [(&'static str, &'static str)],
     /// Whether it rebuilds models with LoRA and low-rank recipes.
     pub(crate) replays: bool,
 }
 
-/// PyTorch as the fixtures were made with.
+/// The version of PyTorch that wrote the fixtures.
 const TORCH: &str = "2.15.0";
 
-/// The releases whose files are read and written, the one of choice first.
+/// The releases whose files are read and written, the preferred one first.
 pub(crate) const LIBRARIES: &[Library] = &[
     Library {
         version: "0.4.1",
         requirements: &[
             "torch==2.15.0",
-            // What graph networks run on; without it they open, and do not compute.
+            // Graph networks need this package to compute; without it, their checkpoints can be
+            // opened.
             "torch_geometric==2.8.1",
             "thekaveh-nnx[hub]==0.4.1",
         ],
@@ -39,7 +40,7 @@ pub(crate) const LIBRARIES: &[Library] = &[
     },
     Library {
         version: "0.2.3",
-        // This release imports the graph and vision packages whether they are used or not.
+        // This release imports the graph and vision packages even if they are not used.
         requirements: &[
             "torch==2.15.0",
             "torchvision",
@@ -61,15 +62,15 @@ pub(crate) const LIBRARIES: &[Library] = &[
     },
 ];
 
-/// Stands in the environment's folder from before the first download until all is installed.
+/// This file exists from before the first download until all is installed.
 const UNFINISHED: &str = "nnx-install-unfinished";
 
-/// Imports NNx in earnest and says which release it is.
+/// Imports NNx and prints its release.
 const NNX_VERSION: &str = "import nnx
 from importlib.metadata import version
 print(version('thekaveh-nnx'))";
 
-/// Imports everything that is installed on purpose and says which versions these are.
+/// Imports every package of the list and prints the versions.
 const ALL_VERSIONS: &str = "import nnx, torch, torch_geometric, safetensors, huggingface_hub
 from importlib.metadata import version
 print(version('thekaveh-nnx'), version('torch').split('+')[0])";
@@ -82,10 +83,10 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
     Ok(())
 }
 
-/// The release of that version; the one of choice when none is asked for.
+/// The release of that version; the preferred one if no version is given.
 ///
 /// # Errors
-/// When the version is none of [`LIBRARIES`].
+/// When the version is not one of [`LIBRARIES`].
 pub(crate) fn library(version: Option<&str>) -> Result<&'static Library> {
     let mut known = LIBRARIES.iter();
     let found = match version {
@@ -98,10 +99,11 @@ pub(crate) fn library(version: Option<&str>) -> Result<&'static Library> {
     })
 }
 
-/// The interpreter of an environment with this release, made when there is none. Speaks on stderr.
+/// The interpreter of an environment with this release, which is installed if necessary. Prints on
+/// stderr.
 ///
 /// # Errors
-/// When the folder holds something else, or Python, its `venv` or pip fails.
+/// When the folder contains something else, or Python, its `venv` or pip fails.
 pub(crate) fn ensure(library: &Library, folder: Option<PathBuf>) -> Result<PathBuf> {
     let folder = match folder {
         Some(folder) => std::path::absolute(folder)?,
@@ -111,7 +113,7 @@ pub(crate) fn ensure(library: &Library, folder: Option<PathBuf>) -> Result<PathB
     match state_of(&folder)? {
         State::Finished => match is_complete(&python, library) {
             Ok(()) => return Ok(python),
-            // An environment of an earlier state of this list lacks a package or two.
+            // An environment of an earlier state of this list may lack packages.
             Err(why) => {
                 eprintln!("{}: completed, {why}", folder.display());
                 if complete(library, &folder).is_ok() && is_complete(&python, library).is_ok() {
@@ -128,18 +130,18 @@ pub(crate) fn ensure(library: &Library, folder: Option<PathBuf>) -> Result<PathB
     Ok(python)
 }
 
-/// What stands where the environment should.
+/// What is at the path of the environment.
 #[derive(Debug, PartialEq)]
 enum State {
     Absent,
-    /// An installation of ours that was interrupted.
+    /// An interrupted installation of ours.
     Unfinished,
-    /// A `venv`; whether it has what is needed only importing it tells.
+    /// A `venv`; only an import shows whether it has the packages.
     Finished,
 }
 
 /// # Errors
-/// When the folder holds something that is no `venv`: it is not ours to remove.
+/// When the folder contains something that is not a `venv`: it is not ours to remove.
 fn state_of(folder: &Path) -> Result<State> {
     if folder.join(UNFINISHED).exists() {
         return Ok(State::Unfinished);
@@ -177,7 +179,7 @@ fn install(library: &Library, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Installs what is not there yet.
+/// Installs the missing packages.
 fn complete(library: &Library, folder: &Path) -> Result<()> {
     aside(
         Command::new(interpreter(folder))
@@ -186,7 +188,7 @@ fn complete(library: &Library, folder: &Path) -> Result<()> {
     )
 }
 
-/// Runs a command whose output is progress: all of it goes to stderr.
+/// Runs a command whose output is progress; all of it is printed on stderr.
 pub(crate) fn aside(command: &mut Command) -> Result<()> {
     let status = command
         .stdin(Stdio::null())
@@ -200,15 +202,15 @@ pub(crate) fn aside(command: &mut Command) -> Result<()> {
     }
 }
 
-/// Checks that an interpreter has the release, whatever else it has.
+/// Checks that an interpreter has the release; it may have other packages.
 ///
 /// # Errors
-/// When NNx cannot be imported there or is another release.
+/// When NNx cannot be imported, or is another release.
 pub(crate) fn has(python: &Path, library: &Library) -> Result<()> {
     probe(python, NNX_VERSION, library.version)
 }
 
-/// Checks that an interpreter has all that [`install`] installs.
+/// Checks that an interpreter has every package that [`install`] installs.
 fn is_complete(python: &Path, library: &Library) -> Result<()> {
     let expected = format!("{} {TORCH}", library.version);
     probe(python, ALL_VERSIONS, &expected)
@@ -253,7 +255,7 @@ pub(crate) fn interpreter(folder: &Path) -> PathBuf {
     }
 }
 
-/// Where this project keeps what it downloads.
+/// The folder for the project's downloads.
 ///
 /// # Errors
 /// When the user has no cache folder.

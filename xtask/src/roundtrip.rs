@@ -1,7 +1,7 @@
-//! `cargo xtask roundtrip`: real checkpoints opened, run, written and opened again.
+//! `cargo xtask roundtrip`: opens, runs and writes real checkpoints, and opens them again.
 //!
-//! Without an argument it needs no network and no Python: the fixtures say what the real NNx found
-//! and answered. With `--python PATH` the real NNx opens what this workspace wrote, and the other
+//! Without an argument it needs neither a network nor Python: the fixtures contain the results of
+//! the real NNx. With `--python PATH` the real NNx opens the files of this workspace, and the other
 //! way round.
 
 mod compare;
@@ -27,7 +27,7 @@ use table::{Case, Table};
 use crate::python_env::{self, Library};
 use crate::{Arguments, Result, roundtrip_hub, workspace};
 
-/// Where a trip has got to.
+/// The state of a round trip.
 #[derive(Debug)]
 struct Trip<'a> {
     folder: &'a Path,
@@ -35,7 +35,7 @@ struct Trip<'a> {
     written: Vec<Written>,
 }
 
-/// A file that this workspace wrote, and what was put into it.
+/// A file that this workspace wrote, and its expected contents.
 #[derive(Debug)]
 struct Written {
     question: Question,
@@ -89,7 +89,7 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
 }
 
 impl Trip<'_> {
-    /// All forms of a fixture against its side-car, and each written back in both formats.
+    /// Compares all forms of a fixture with its side-car, and writes each back in both formats.
     fn fixture(&mut self, fixture: &Fixture) -> Result<()> {
         let mut expected = fixture.expected.clone();
         let opened: Vec<_> = fixture
@@ -110,14 +110,14 @@ impl Trip<'_> {
             let mut case = Case::of(&expected, &facts, file.form(), Outputs::Close);
             case.differences.extend(rebuilding(fixture, &facts));
             self.table.line(&file.name, case);
-            // A side-car without an output still wants all forms to give the same one.
+            // Without an output in the side-car, all forms must still give the same output.
             expected.forward = expected.forward.or_else(|| facts.forward.clone());
             self.write(&file.name, &checkpoint, &facts, &fixture.input)?;
         }
         Ok(())
     }
 
-    /// Writes a checkpoint in both formats, and opens and runs what was written.
+    /// Writes a checkpoint in both formats, and opens and runs the results.
     fn write(
         &mut self,
         name: &str,
@@ -161,7 +161,7 @@ impl Trip<'_> {
         Ok(())
     }
 
-    /// The model of the library's own documentation, from nothing.
+    /// Builds the model of the library's own documentation.
     fn example(&mut self) -> Result<()> {
         let (model, checkpoint) = ours::example()?;
         let input = Input::plain(4);
@@ -175,7 +175,7 @@ impl Trip<'_> {
         self.write("example", &checkpoint, &facts, &input)
     }
 
-    /// The real NNx writes models that nobody chose.
+    /// Lets the real NNx write random models.
     fn written_by(&mut self, python: &Python<'_>, seed: u32) -> Result<()> {
         for (question, expected) in python.write(seed)? {
             let form = fixtures::form(&question.path);
@@ -195,7 +195,7 @@ impl Trip<'_> {
         Ok(())
     }
 
-    /// The real NNx opens and runs what was written.
+    /// Lets the real NNx open and run the written files.
     fn read_by(
         &mut self,
         python: &Python<'_>,
@@ -225,8 +225,8 @@ impl Trip<'_> {
     }
 }
 
-/// What NNx does with the models of side-cars that give no output: it rebuilds all but those with
-/// transforms that it does not know and those with entries that are no tensors.
+/// The result of NNx for the models of side-cars without an output: it rebuilds all of them except
+/// those with transforms that it does not know and those with entries that are not tensors.
 fn rebuilding(fixture: &Fixture, found: &Facts) -> Option<String> {
     let expected = &fixture.expected;
     let rebuilds =
@@ -242,8 +242,8 @@ fn rebuilding(fixture: &Fixture, found: &Facts) -> Option<String> {
     }
 }
 
-/// Side-cars have the hashes of tensors alone. Where one form of a fixture has the right hash, its
-/// bytes tell which value another form has wrong.
+/// Side-cars contain only the hashes of tensors. If one form of a fixture has the right hash, its
+/// bytes show which value another form has wrong.
 fn learn_bytes<'a>(expected: &mut Facts, read: impl Iterator<Item = &'a Facts> + Clone) {
     for Entry { name, content } in &mut expected.entries {
         let Content::Tensor(tensor) = content else {
@@ -256,8 +256,8 @@ fn learn_bytes<'a>(expected: &mut Facts, read: impl Iterator<Item = &'a Facts> +
     }
 }
 
-/// `nnx-0.4.1/ff_relu.legacy.pt` written as safetensors is of the content of
-/// `nnx-0.4.1/ff_relu.safetensors` and, where there is no such file, of `nnx-0.4.1/ff_relu.pt`.
+/// `nnx-0.4.1/ff_relu.legacy.pt` written as safetensors has the content of
+/// `nnx-0.4.1/ff_relu.safetensors`, or if that file does not exist, of `nnx-0.4.1/ff_relu.pt`.
 fn kin(name: &str, suffix: &str) -> Vec<String> {
     let (release, file) = name.split_once('/').unwrap_or(("", name));
     let stem = file.split_once('.').map_or(file, |(stem, _)| stem);
@@ -266,7 +266,7 @@ fn kin(name: &str, suffix: &str) -> Vec<String> {
         .into()
 }
 
-/// A seed that no earlier run had.
+/// A new seed.
 fn seed_of_now() -> Result<u32> {
     Ok(SystemTime::now().duration_since(UNIX_EPOCH)?.subsec_nanos())
 }

@@ -1,8 +1,9 @@
-//! `cargo xtask roundtrip --hub`: models pushed to a Hub and loaded back.
+//! `cargo xtask roundtrip --hub`: pushes models to a Hub and loads them back.
 //!
-//! Without more it needs no network and no Python: the Hub is the project's own, on the loopback
-//! interface. With `--python PATH` the official client does the other half, in both directions,
-//! against that Hub and against `fakehub.py`, another one that was made beside the official client.
+//! Without other options it needs neither a network nor Python: the Hub is the project's own, on
+//! the loopback interface. With `--python PATH` the official client does the other half, in both
+//! directions, against that Hub and against `fakehub.py`, a Hub that was developed with the
+//! official client.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -30,15 +31,15 @@ const MODELS: &[&str] = &[
 /// The files that must be the same on both sides.
 const FILES: [&str; 3] = ["README.md", "config.json", "model.safetensors"];
 
-/// What the official client's half runs.
+/// The script that runs the official client.
 const SCRIPT: &str = include_str!("../python/roundtrip_hub.py");
 
-/// A Hub, and how to be let in.
+/// A Hub, and the token for it.
 struct Site<'a> {
     name: &'a str,
     endpoint: String,
     token: String,
-    /// Whether large files may be sent by Xet, which the official client takes for granted.
+    /// Whether large files may be sent by Xet, which the official client assumes.
     xet: bool,
 }
 
@@ -85,7 +86,7 @@ struct Trip<'a> {
 }
 
 impl Trip<'_> {
-    /// All trips to and from one Hub.
+    /// All round trips to one Hub.
     fn visit(&mut self, site: &Site<'_>) -> Result<()> {
         println!("--- {}", site.name);
         for model in MODELS {
@@ -138,14 +139,14 @@ impl Trip<'_> {
         self.load(&id, &LoadOptions::default().hub(hub), &fixture)
     }
 
-    /// Loads a model, saves it and compares with what was pushed.
+    /// Loads a model, saves it and compares the files with those that were pushed.
     fn load(&self, id: &str, options: &LoadOptions, fixture: &Path) -> Result<()> {
         let saved = self.fresh()?;
         NNModel::from_pretrained_with(id, options)?.save_pretrained(&saved)?;
         same(fixture, &saved)
     }
 
-    /// What [`rust_to_rust`](Self::rust_to_rust) has pushed.
+    /// Loads in Python what [`rust_to_rust`](Self::rust_to_rust) has pushed.
     fn rust_to_python(&self, site: &Site<'_>, python: &Path) -> Result<Vec<Result<()>>> {
         let mut jobs = Vec::new();
         for model in MODELS {
@@ -181,7 +182,7 @@ impl Trip<'_> {
             .collect())
     }
 
-    /// What one side has downloaded, the other finds without a network.
+    /// Checks that each side finds the downloads of the other without a network.
     fn one_cache(&self, site: &Site<'_>, python: &Path) -> Result<()> {
         let (fixture, id) = (fixture("ff_relu"), id("rust", "ff_relu"));
         let raw = |home: &Path, offline: bool| {
@@ -209,7 +210,7 @@ impl Trip<'_> {
         self.load(&id, &local, &fixture)
     }
 
-    /// A client with a home of that name, of the site's own.
+    /// A client with a home folder of that name, for this Hub.
     fn hub(&self, site: &Site<'_>, home: &str) -> Result<Hub> {
         let home = self.home(site, home);
         let variable = |name: &str| match name {
@@ -223,7 +224,7 @@ impl Trip<'_> {
     }
 
     fn home(&self, site: &Site<'_>, name: &str) -> PathBuf {
-        // A path of its own stays one.
+        // A path that is given is used as it is.
         self.folder.join(site.name.replace(' ', "-")).join(name)
     }
 
@@ -232,7 +233,7 @@ impl Trip<'_> {
         Ok(tempfile::tempdir_in(self.folder)?.keep().join("it"))
     }
 
-    /// Has the official client do jobs, and gives what became of each.
+    /// Runs jobs in the official client, and returns the result of each.
     fn python(
         &self,
         site: &Site<'_>,
@@ -270,7 +271,7 @@ impl Trip<'_> {
     }
 }
 
-/// What a cache has noted of the files of a repository.
+/// The listing of a repository's files in a cache.
 fn listing(home: &Path, id: &str) -> Result<Vec<u8>> {
     let folder = format!("hub/models--{}/trees", id.replace('/', "--"));
     let folder = home.join(folder);
@@ -306,7 +307,7 @@ fn same(expected: &Path, found: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A Hub that was made beside the official client.
+/// A Hub that was developed with the official client.
 struct FakeHub {
     child: Child,
     endpoint: String,
@@ -348,7 +349,7 @@ impl FakeHub {
 
 impl Drop for FakeHub {
     fn drop(&mut self) {
-        // It ends when its standard input does.
+        // It ends when its standard input is closed.
         drop(self.child.stdin.take());
         let _ = self.child.wait();
     }

@@ -1,13 +1,14 @@
-//! `cargo xtask runs`: runs that this workspace and the real NNx share.
+//! `cargo xtask runs`: shares runs with the real NNx.
 //!
-//! Without an argument a writer is killed at many moments, and every file that it leaves is judged
-//! here. With `--python PATH` the real NNx judges them too, both save one checkpoint in turn and at
-//! once, each goes on from the other's training, and their texts are compared.
+//! Without an argument, a writer is killed at many moments, and every file that it leaves is judged
+//! here. With `--python PATH` the real NNx judges the files too. Both save one checkpoint in turn
+//! and at the same time, each resumes the other's training, and their texts are compared.
 
 mod exchange;
 mod kill;
 mod numbered;
 mod python;
+mod sample_run;
 mod texts;
 mod turns;
 
@@ -18,13 +19,13 @@ use python::Python;
 use crate::python_env;
 use crate::{Arguments, Result};
 
-/// The run that is saved over and over.
+/// The run that is saved repeatedly.
 const RUN: &str = "shared";
 
 pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
-    // The process that gets killed is this program too.
+    // The killed process is also this program.
     if let Some(root) = arguments.value(kill::WRITER)? {
-        let from = arguments.word().ok_or("the writer wants a number")?;
+        let from = arguments.word().ok_or("the writer needs a number")?;
         let step = arguments.word();
         arguments.finish()?;
         return kill::write(&PathBuf::from(root), from.parse()?, step);

@@ -1,4 +1,4 @@
-//! Every task, and what can be typed behind its name.
+//! Every task and its arguments.
 
 use crate::{
     Arguments, Result, bench, boundary, charts, ci, convert, fuzz, loaders, python_env, realworld,
@@ -9,9 +9,9 @@ use crate::{
 pub(crate) struct Task {
     pub(crate) name: &'static str,
     pub(crate) run: fn(Arguments) -> Result<()>,
-    /// What it is, in one line.
+    /// What it does, in one line.
     what: &'static str,
-    /// Words and options, and what each is.
+    /// Its arguments and options, each with its meaning.
     options: &'static [(&'static str, &'static str)],
 }
 
@@ -24,9 +24,9 @@ pub(crate) const TASKS: &[Task] = &[
     Task {
         name: "bench",
         run: bench::run,
-        what: "times beside a floor and other libraries",
+        what: "times beside a lower bound and other libraries",
         options: &[
-            ("checkpoint | net", "what is measured [checkpoint]"),
+            ("checkpoint | net", "what to measure [checkpoint]"),
             (
                 "--python PATH",
                 "an interpreter with PyTorch; `net` needs it",
@@ -55,11 +55,8 @@ pub(crate) const TASKS: &[Task] = &[
     Task {
         name: "ci",
         run: ci::run,
-        what: "everything that a submission must pass",
-        options: &[(
-            "--allow-dirty",
-            "go on where files are not committed; not where CI is set",
-        )],
+        what: "every check that a submission must pass",
+        options: &[("--allow-dirty", "allow uncommitted files; not if CI is set")],
     },
     Task {
         name: "convert",
@@ -84,10 +81,10 @@ pub(crate) const TASKS: &[Task] = &[
         options: &[
             ("BODY", "the one body to run [all]"),
             ("--seconds N", "how long each body runs [10]"),
-            ("--seed N", "what random choices start from [the time]"),
+            ("--seed N", "the seed of random choices [the time]"),
             (
                 "--libfuzzer",
-                "guided by coverage, which takes a nightly compiler",
+                "guided by coverage, which needs a nightly compiler",
             ),
         ],
     },
@@ -126,10 +123,13 @@ pub(crate) const TASKS: &[Task] = &[
         run: roundtrip::run,
         what: "real checkpoints in both directions, or models to and from a Hub",
         options: &[
-            ("--hub", "models to and from a Hub; takes `--python` alone"),
+            (
+                "--hub",
+                "models to and from a Hub; only `--python` may be added",
+            ),
             PYTHON,
             ("--library VERSION", "the release of NNx [the newest known]"),
-            ("--seed N", "what random choices start from [the time]"),
+            ("--seed N", "the seed of random choices [the time]"),
         ],
     },
     Task {
@@ -143,7 +143,7 @@ pub(crate) const TASKS: &[Task] = &[
                 "--rounds N",
                 "saves of one checkpoint, in turn with Python [100]",
             ),
-            ("--seed N", "what random choices start from [0]"),
+            ("--seed N", "the seed of random choices [0]"),
         ],
     },
     Task {
@@ -152,27 +152,24 @@ pub(crate) const TASKS: &[Task] = &[
         what: "trainings that the real NNx and `nnx` share",
         options: &[
             PYTHON,
-            (
-                "--seed N",
-                "what the drawn configurations start from [the time]",
-            ),
+            ("--seed N", "the seed of random choices [the time]"),
         ],
     },
 ];
 
-/// All tasks, one a line.
+/// All tasks, one in each line.
 pub(crate) fn help() -> String {
     let lines = TASKS
         .iter()
         .map(|task| format!("  {:<12} {}\n", task.name, task.what));
     format!(
-        "cargo xtask <task>\n\n{}\n`cargo xtask <task> --help` tells what can be typed behind it.\n",
+        "cargo xtask <task>\n\n{}\n`cargo xtask <task> --help` lists its arguments.\n",
         lines.collect::<String>()
     )
 }
 
 impl Task {
-    /// What it is, and each word and option that it takes; brackets tell what holds without it.
+    /// The task, with each argument and option; brackets contain the default.
     pub(crate) fn help(&self) -> String {
         let words: String = self
             .options
@@ -210,7 +207,7 @@ mod tests {
         ("train", include_str!("train.rs")),
     ];
 
-    /// The options that a task's source asks for.
+    /// The options that the source of a task reads.
     fn asked(source: &str) -> Vec<&str> {
         let calls = ["arguments.value(\"", "arguments.flag(\"", "number(\""];
         let asked = calls.iter().flat_map(|call| source.split(call).skip(1));
@@ -218,17 +215,17 @@ mod tests {
     }
 
     #[test]
-    fn every_option_of_every_task_is_told() {
+    fn every_option_of_every_task_is_documented() {
         let mut asked_in_all = 0;
         for task in TASKS {
             let sources = SOURCES.iter().filter(|(name, _)| *name == task.name);
             let asked: Vec<&str> = sources.flat_map(|(_, source)| asked(source)).collect();
-            let told = |option: &str| {
+            let is_documented = |option: &str| {
                 let words = task.options.iter().map(|(word, _)| word.split(' ').next());
                 words.flatten().any(|word| word == option)
             };
             for option in &asked {
-                assert!(told(option), "{}: {option}", task.name);
+                assert!(is_documented(option), "{}: {option}", task.name);
             }
             for (word, _) in task
                 .options

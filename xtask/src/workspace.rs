@@ -15,21 +15,21 @@ pub(crate) struct Package {
     pub(crate) dependencies: Vec<Dependency>,
     manifest_path: PathBuf,
     features: BTreeMap<String, Vec<String>>,
-    /// The registries it may go to; none given means any, an empty list means nowhere.
+    /// The registries to which it may be published; `None` means any, an empty list means none.
     publish: Option<Vec<String>>,
 }
 
-/// One line of a manifest's dependency tables.
+/// A line of a manifest's dependency tables.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Dependency {
     pub(crate) name: String,
 }
 
-/// Features that need hardware or a vendor's compiler at build time, so that no machine builds all.
+/// Features that need hardware or a vendor's compiler, so that no machine builds all of them.
 const HARDWARE_FEATURES: &[&str] = &["accelerate", "cuda", "cudnn", "metal", "mkl", "nccl"];
 
 impl Package {
-    /// Whether the package is one that users get.
+    /// Whether users get the package.
     pub(crate) fn is_published(&self) -> bool {
         self.publish.as_ref().is_none_or(|to| !to.is_empty())
     }
@@ -54,7 +54,7 @@ impl Package {
 
 /// The folder of the workspace's manifest.
 pub(crate) fn root() -> PathBuf {
-    // Cargo sets the variable for `cargo run`; the compiled-in value serves a bare start.
+    // Cargo sets the variable for `cargo run`; the compiled-in value is for a direct start.
     let manifest = env::var_os("CARGO_MANIFEST_DIR")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
     manifest.parent().map_or_else(PathBuf::new, PathBuf::from)
@@ -64,7 +64,7 @@ pub(crate) fn root() -> PathBuf {
 pub(crate) fn cargo() -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root());
-    // The variables of xtask's own package would be wrong for any other.
+    // The variables of xtask's own package would be wrong for other packages.
     for name in ["CARGO_MANIFEST_DIR", "CARGO_PKG_NAME", "CARGO_PKG_VERSION"] {
         command.env_remove(name);
     }
@@ -86,14 +86,14 @@ fn metadata() -> Result<Metadata> {
 /// Every member, in the order of their names.
 ///
 /// # Errors
-/// When cargo cannot be run or does not understand a manifest.
+/// When cargo cannot be run or reports an error in a manifest.
 pub(crate) fn packages() -> Result<Vec<Package>> {
     let mut packages = metadata()?.packages;
     packages.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(packages)
 }
 
-/// Where cargo puts what it builds.
+/// Cargo's target folder.
 ///
 /// # Errors
 /// As for [`packages`].
@@ -101,7 +101,7 @@ pub(crate) fn target_dir() -> Result<PathBuf> {
     Ok(metadata()?.target_directory)
 }
 
-/// Runs a command to its end and gives what it printed.
+/// Runs a command to its end and returns its output.
 ///
 /// # Errors
 /// When it cannot be started, fails, or prints something that is not UTF-8.
@@ -116,7 +116,7 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8(done.stdout)?)
 }
 
-/// The command as one would type it.
+/// The command as a user would type it.
 pub(crate) fn line_of(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();

@@ -11,14 +11,14 @@ use crate::scene::{Anchor, Element, Ink, Scene};
 /// Sizes of texts.
 const LABEL: f64 = 12.0;
 const TITLE: f64 = 12.5;
-/// Between a text and what it names.
+/// The distance between a text and the element that it names.
 const GAP: f64 = 7.0;
-/// From the axes to the first and the last number, so that marks do not touch the axis.
+/// The distance from the axes to the first and the last value, so that marks do not touch the axis.
 const INSET: f64 = 8.0;
-/// Lines of more points, or in the company of more lines, have marks at some of their points alone.
+/// With more points, or with more lines, only some points of a line have marks.
 const MOST_MARKED_POINTS: usize = 40;
 const MOST_MARKED_LINES: usize = 4;
-/// As many marks, at other numbers than those of other lines.
+/// The same number of marks on each line, at other values than on the other lines.
 const SOME_MARKS: usize = 12;
 
 /// A pair of axes and its lines in a picture of that size.
@@ -201,7 +201,7 @@ impl Frame {
         let mut index = 0_usize;
         for segment in &drawn.segments {
             for point in segment {
-                // A point without neighbours has no line that would show it.
+                // A point without neighbours is not part of any line, so it has a mark.
                 if segment.len() == 1 || index % every == offset % every {
                     let (x, value) = point;
                     let place = place(point);

@@ -1,26 +1,26 @@
-//! What a chart shows.
+//! The contents of a chart.
 
 use crate::table::Table;
 
 /// A chart: series of values over whole numbers such as epochs, in one or more pairs of axes.
 ///
-/// Texts may hold anything; control characters are shown as `�`.
+/// Texts may contain any characters; control characters are shown as `�`.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Chart {
-    /// What the chart is of.
+    /// The title of the chart.
     pub title: String,
-    /// What the horizontal axis counts. Default: `Epoch`.
+    /// The name of the horizontal axis. Default: `Epoch`.
     pub x_title: String,
     /// Whether the vertical axes are logarithmic; values of 0 and below are then left out.
     /// Default: false.
     pub log: bool,
-    /// What the legend names.
+    /// The entries of the legend.
     pub series: Vec<Series>,
-    /// Pairs of axes, drawn beside each other. Those without a value to draw are left out, unless
-    /// all are.
+    /// Pairs of axes, drawn beside each other. Pairs without a value to draw are left out, unless
+    /// all of them are without.
     pub axes: Vec<Axes>,
-    /// Sentences below the picture, such as what is not drawn and why.
+    /// Sentences below the picture, for example about values that are not drawn.
     pub notes: Vec<String>,
     /// A table below the notes; only [`to_html`](crate::to_html) writes it.
     pub table: Option<Table>,
@@ -40,7 +40,7 @@ impl Chart {
         }
     }
 
-    /// Sets what the horizontal axis counts.
+    /// Sets the name of the horizontal axis.
     #[must_use]
     pub fn x_title(mut self, title: impl Into<String>) -> Self {
         self.x_title = title.into();
@@ -83,7 +83,7 @@ impl Chart {
     }
 }
 
-/// What the lines of one colour and one shape of marks have in common, such as a training run.
+/// A series, such as a training run. Its lines have the same colour and the same shape of marks.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Series {
@@ -115,9 +115,9 @@ impl Series {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Axes {
-    /// What the vertical axis measures.
+    /// The name of the vertical axis.
     pub title: String,
-    /// The lines, each of one series.
+    /// The lines; each belongs to one series.
     pub lines: Vec<Line>,
     /// `data-…` attributes of the group in SVG and HTML, for scripts: names without `data-`, and
     /// values.
@@ -155,12 +155,12 @@ impl Axes {
 pub struct Line {
     /// The number of the series in [`Chart::series`].
     pub series: usize,
-    /// What the line is of its series, such as `validation`; the legend has it.
+    /// The name of the line within its series, such as `validation`; it is in the legend.
     pub name: String,
     /// Whether the line is dashed. Solid lines are drawn over dashed ones.
     pub is_dashed: bool,
-    /// Whole numbers such as epochs, in rising order, with their values. Neighbours are joined;
-    /// where a number or a finite value is missing, there is a gap.
+    /// Whole numbers such as epochs, in ascending order, with their values. Neighbours are joined.
+    /// If a number is missing, or its value is missing or not finite, the line has a gap.
     pub points: Vec<(i64, f64)>,
     /// `data-…` attributes of the group in SVG and HTML, for scripts: names without `data-`, and
     /// values.

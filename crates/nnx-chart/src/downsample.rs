@@ -1,10 +1,10 @@
 //! Lines with more points than a picture has columns.
 
-/// Columns of pixels whose points are thinned out together, so many in one unit of length.
+/// The number of groups per unit of length; the points of one group are reduced together.
 const COLUMNS_A_UNIT: f64 = 2.0;
 
-/// The points with which the line looks the same: of each column the first and the last one, the
-/// lowest and the highest. Points go from left to right.
+/// The points with which the line looks the same: of each group the first and the last, the lowest
+/// and the highest. Points are in order from left to right.
 pub(crate) fn downsampled(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     let (Some(first), Some(last)) = (points.first(), points.last()) else {
         return points;

@@ -1,4 +1,4 @@
-//! What of a chart can be drawn: its points, cut into segments without gaps.
+//! The parts of a chart that can be drawn: its points, split into segments without gaps.
 
 use crate::chart::{Axes, Chart, Line};
 
@@ -6,7 +6,7 @@ use crate::chart::{Axes, Chart, Line};
 #[derive(Debug)]
 pub(crate) struct Drawing<'a> {
     pub(crate) chart: &'a Chart,
-    /// The axes with a line to draw; the first ones where none has.
+    /// The axes with a line to draw; the first ones if no axes have one.
     pub(crate) axes: Vec<DrawnAxes<'a>>,
 }
 
@@ -65,7 +65,7 @@ fn lines(axes: &Axes, log: bool) -> Vec<DrawnLine<'_>> {
     lines.filter(|line| !line.segments.is_empty()).collect()
 }
 
-/// The points that have a position, cut where a number or a value is missing.
+/// The points that have a position, split where a number or a value is missing.
 fn segments(points: &[(i64, f64)], log: bool) -> Vec<Vec<(i64, f64)>> {
     let mut segments: Vec<Vec<(i64, f64)>> = Vec::new();
     let drawn = points.iter().copied();

@@ -9,13 +9,13 @@ use crate::{axes, legend};
 const MARGIN: f64 = 20.0;
 const TITLE: f64 = 17.0;
 const NOTE: f64 = 11.5;
-/// From the baseline of a note's line to that of the next.
+/// The distance between the baselines of two lines of notes.
 const NOTE_LINE: f64 = 16.0;
 /// Width and height of one pair of axes.
 const AXES: (f64, f64) = (500.0, 340.0);
-/// The same where there is one pair.
+/// The same for a chart with one pair of axes.
 const WIDE_AXES: (f64, f64) = (720.0, 380.0);
-/// Lines of notes; the page shows all of them.
+/// The largest number of lines of notes in the picture; the HTML page shows all of them.
 const MOST_NOTE_LINES: usize = 12;
 
 pub(crate) fn scene(chart: &Chart) -> Scene {

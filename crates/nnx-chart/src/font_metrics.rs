@@ -1,16 +1,16 @@
 //! Widths and outlines of letters: to measure texts, and to draw them in PNG files.
 //!
-//! The table has the letters that charts need. With it a text is as wide on every machine, and
-//! neither a font nor a crate that reads fonts is needed.
+//! The table contains the letters that charts need. With it, a text has the same width on every
+//! machine, and neither a font nor a crate that reads fonts is needed.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-/// The font is a wide one: a text that fits in it fits in nearly every other font.
+/// The font is a wide one: a text that fits in it also fits in nearly every other font.
 const TABLE: &str = include_str!("font_metrics.txt");
-/// Units of the outlines in the height of a line.
+/// The number of units of the outlines in the height of a line.
 const UNITS: f64 = 2048.0;
-/// Replaces a letter that is not in the table.
+/// The replacement for a letter that is not in the table.
 const OTHER: char = '\u{fffd}';
 
 struct Glyph {
@@ -43,7 +43,7 @@ pub(crate) fn width(text: &str, size: f64) -> f64 {
     glyphs.map(|glyph| glyph.advance).sum::<f64>() * size / UNITS
 }
 
-/// How much wider the letters of a bold font are, at most.
+/// The largest factor by which the letters of a bold font are wider.
 const BOLD: f64 = 1.13;
 
 /// The width of a bold text of that size.
@@ -51,7 +51,8 @@ pub(crate) fn bold_width(text: &str, size: f64) -> f64 {
     width(text, size) * BOLD
 }
 
-/// The text in lines of at most that width, broken between words; a longer word stays whole.
+/// The text in lines of at most that width, wrapped between words. A word that is longer than a
+/// line is not split.
 pub(crate) fn wrapped(text: &str, size: f64, most: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {
@@ -66,7 +67,7 @@ pub(crate) fn wrapped(text: &str, size: f64, most: f64) -> Vec<String> {
     lines
 }
 
-/// A step of an outline, from the left end of the text's baseline, y downwards.
+/// A step of an outline. The origin is the left end of the baseline, and y points downwards.
 #[cfg(feature = "png")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Step {
@@ -76,7 +77,7 @@ pub(crate) enum Step {
     Close,
 }
 
-/// The outline of a text of that size, whose letters are so much apart.
+/// The outline of a text of that size, with the given distance between letters.
 #[cfg(feature = "png")]
 pub(crate) fn outline(text: &str, size: f64, apart: f64) -> Vec<Step> {
     let scale = size / UNITS;

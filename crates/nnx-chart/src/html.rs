@@ -1,4 +1,4 @@
-//! A page with the chart: one file that loads nothing and runs nothing.
+//! A page with the chart: one file that loads no other file and runs no script.
 
 use std::fmt::Write as _;
 
@@ -11,13 +11,13 @@ use crate::scene::{Ink, Scene};
 use crate::svg::{self, escaped};
 use crate::table::{Cell, Table};
 
-/// Sizes of a pair of axes beside others, and below others on a phone. The page has both pictures,
-/// so that letters have their size on either.
+/// The sizes of a pair of axes beside other axes, and below other axes on a phone. The page
+/// contains both pictures, so that letters have the same size in each.
 const WIDE: (f64, f64) = (560.0, 380.0);
 const NARROW: (f64, f64) = (358.0, 290.0);
 
-/// The chart as an HTML page, with its notes and its table. The page loads nothing, runs nothing and
-/// follows the reader's light or dark theme.
+/// The chart as an HTML page, with its notes and its table. The page loads no other file, runs no
+/// script, and follows the reader's light or dark theme.
 pub fn to_html(chart: &Chart) -> String {
     let drawing = Drawing::new(chart);
     let title = escaped(&chart.title);
@@ -44,7 +44,7 @@ pub fn to_html(chart: &Chart) -> String {
     if !chart.notes.is_empty() {
         out.push_str("<h2>Notes</h2>\n<ul class=\"notes\">\n");
         for note in &chart.notes {
-            // A `String` takes whatever is written.
+            // Writing to a `String` cannot fail.
             let _ = writeln!(out, "<li>{}</li>", escaped(note));
         }
         out.push_str("</ul>\n");
@@ -149,7 +149,7 @@ fn table(table: &Table, out: &mut String) {
     out.push_str("</table>\n</div>\n");
 }
 
-/// A cell; `title` is shown before its text where a row is shown as a list.
+/// A cell; `title` is shown before its text if the row is shown as a list.
 fn cell(cell: &Cell, title: &str, out: &mut String) {
     out.push_str("<td");
     if let Some(hint) = &cell.hint {

@@ -1,4 +1,4 @@
-//! Which line belongs to which series.
+//! The legend.
 
 use crate::drawing::Drawing;
 use crate::font_metrics::{bold_width, width};
@@ -9,14 +9,14 @@ const TEXT: f64 = 12.5;
 /// The length of a sample of a line.
 pub(crate) const SAMPLE: f64 = 34.0;
 const GAP: f64 = 7.0;
-/// The text behind a series without lines.
+/// The text after a series without lines.
 pub(crate) const NOTHING: &str = "no values";
-/// Between two entries.
+/// The distance between two entries.
 const APART: f64 = 20.0;
 const ROW: f64 = 21.0;
 
-/// The names of a series' lines and whether they are dashed, solid ones first; of all series for
-/// `None`.
+/// The names of a series' lines and whether they are dashed, solid ones first; for `None`, those of
+/// all series.
 pub(crate) fn names<'a>(drawing: &Drawing<'a>, series: Option<usize>) -> Vec<(&'a str, bool)> {
     let mut names = Vec::new();
     for is_dashed in [false, true] {
@@ -32,7 +32,7 @@ pub(crate) fn names<'a>(drawing: &Drawing<'a>, series: Option<usize>) -> Vec<(&'
     names
 }
 
-/// A sample of a series' line, whose middle is at that position.
+/// A sample of a series' line, centred at that position.
 pub(crate) fn sample(
     drawing: &Drawing<'_>,
     series: usize,
@@ -56,8 +56,8 @@ pub(crate) fn sample(
     ]
 }
 
-/// The legend from that position to the right, with a series in a row, or several series where they
-/// are short. Returns its height as well.
+/// The legend from that position to the right, with one series in each row, or several series if
+/// they are short. Also returns its height.
 pub(crate) fn elements(
     drawing: &Drawing<'_>,
     left: f64,

@@ -1,10 +1,10 @@
 //! The text of a number.
 
-/// Significant digits of a number.
+/// The number of significant digits.
 const DIGITS: i32 = 6;
 
-/// A number with six significant digits and no zeros at their end, as a power of ten where it is
-/// very large or small: the form that marks have.
+/// A number with six significant digits and without zeros at the end; a very large or small number
+/// has an exponent. Marks show numbers in this form.
 ///
 /// ```
 /// assert_eq!(nnx_chart::six_digits(0.880_101_025), "0.880101");

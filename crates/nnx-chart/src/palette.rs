@@ -1,13 +1,13 @@
 //! Colours and shapes of lines.
 //!
-//! Colour is never the only difference: the lines of each series have marks of another shape.
+//! Colour is never the only difference: the lines of each series also have marks of another shape.
 
 use crate::scene::{Ink, Stroke};
 
-/// Colours of lines; the next series has the first one again, with another shape.
+/// The number of colours. The next series gets the first colour again, with another shape.
 pub(crate) const SERIES: usize = 6;
 
-/// Colours for a light and a dark ground, as `#rrggbb`.
+/// Colours for a light and a dark background, as `#rrggbb`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Theme {
     pub(crate) paper: &'static str,
@@ -18,8 +18,8 @@ pub(crate) struct Theme {
     series: [&'static str; SERIES],
 }
 
-/// The hues of the two themes are those of Okabe and Ito, which colour-blind people can tell apart,
-/// darkened or lightened until their contrast with the background is high enough.
+/// The hues of the two themes are those of Okabe and Ito, which colour-blind people can
+/// distinguish, made darker or lighter until their contrast with the background is high enough.
 pub(crate) const LIGHT: Theme = Theme {
     paper: "#ffffff",
     text: "#1b1f23",
@@ -62,8 +62,8 @@ impl Theme {
 /// Lengths of dashes and gaps.
 const DASH: [f64; 2] = [6.0, 4.0];
 
-/// How a line of a series is drawn. Where there is one series, its solid and its dashed lines differ
-/// in colour as well.
+/// How a line of a series is drawn. If there is only one series, its solid and its dashed lines
+/// also differ in colour.
 pub(crate) fn stroke(series: usize, count: usize, is_dashed: bool) -> Stroke {
     let colour = match (count, is_dashed) {
         (1, true) => 1,
@@ -76,8 +76,8 @@ pub(crate) fn stroke(series: usize, count: usize, is_dashed: bool) -> Stroke {
     }
 }
 
-/// The outline of a series' mark around the origin; each has another one, until all pairs of colour
-/// and shape are used up.
+/// The outline of a series' mark around the origin. Series have different marks until all pairs of
+/// colour and shape are used.
 pub(crate) fn mark(series: usize, is_dashed: bool) -> Vec<(f64, f64)> {
     const SHAPES: usize = 7;
     let radius = if is_dashed { 3.0 } else { 3.4 };

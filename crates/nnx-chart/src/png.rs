@@ -12,9 +12,9 @@ use crate::font_metrics::{self, Step};
 use crate::palette::LIGHT;
 use crate::scene::{Anchor, Element, Ink, Stroke, Text};
 
-/// Pixels in a unit of length: enough for a screen of a high density.
+/// Pixels for each unit of length: enough for a screen with a high density.
 const DENSITY: f32 = 2.0;
-/// The share of a letter's height by which a bold one is thicker.
+/// The width that bold adds to a letter, relative to its height.
 const BOLD: f64 = 0.055;
 
 /// A chart that has more pixels than a picture can have; fewer series make it smaller.
@@ -93,7 +93,7 @@ impl Canvas {
     }
 
     fn text(&mut self, text: &Text) {
-        // A bold letter is a thicker one, and needs the room.
+        // A bold letter is wider and needs more space.
         let apart = if text.bold { text.size * BOLD } else { 0.0 };
         let width =
             font_metrics::width(&text.text, text.size) + apart * text.text.chars().count() as f64;

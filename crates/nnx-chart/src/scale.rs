@@ -1,26 +1,26 @@
 //! Scales of an axis, and their ticks.
 //!
-//! Every finite value has a place: spans are kept as halves, since the span of two floats may be more
-//! than a float holds, and no end of an axis is beyond the largest float.
+//! Every finite value has a position. Spans are kept as halves, because the span of two floats may
+//! exceed the largest float, and no end of an axis exceeds the largest float.
 
-/// Values that differ by a smaller share of their size are one value to a chart.
+/// Values whose relative difference is smaller than this are drawn as one value.
 const LEAST_SHARE: f64 = 1e-9;
-/// What part of a step a tick may lie beyond the end of its axis.
+/// The part of a step by which a tick may be outside the axis.
 const SLACK: f64 = 1e-6;
 /// The smallest float above 0.
 const SMALLEST: f64 = f64::from_bits(1);
-/// Decimals beyond which, and values from which on, ticks are powers of ten.
+/// The number of decimals, and the size of values, from which on ticks are powers of ten.
 const MOST_DECIMALS: i32 = 6;
 const PLAIN_BELOW: f64 = 1e6;
 
-/// A place on an axis with its label.
+/// A position on an axis with its label.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Tick {
     pub(crate) value: f64,
     pub(crate) label: String,
 }
 
-/// What part of the axis a value is at.
+/// The position of a value, as a fraction of the axis.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Scale {
     low: f64,
@@ -34,7 +34,7 @@ impl Scale {
     pub(crate) fn integers(first: i64, last: i64, most_ticks: usize) -> Self {
         let (first, last) = (first as f64, last as f64);
         if first == last {
-            // Large floats skip integers: 1 more would be the same.
+            // Large floats skip integers: adding 1 would not change the number.
             let beside = (first.abs() * LEAST_SHARE).max(1.0);
             return Self {
                 low: first - beside,
@@ -56,7 +56,7 @@ impl Scale {
     /// A scale for values; it ends at ticks.
     pub(crate) fn linear(low: f64, high: f64, most_ticks: usize) -> Self {
         let (mut low, mut high) = (low.min(high), low.max(high));
-        // Near 0 the size of a value matters as much as its changes.
+        // Near 0, the size of a value matters as much as its changes.
         if low > 0.0 && low < high * 0.3 {
             low = 0.0;
         }
@@ -69,7 +69,7 @@ impl Scale {
             high = (high + beside).min(f64::MAX);
         }
         let step = nice_step(half_span(low, high), most_ticks);
-        // A tick beyond the largest float is none: the axis ends at the value.
+        // A tick cannot exceed the largest float: the axis ends at the value.
         let floor = (low / step + SLACK).floor() * step;
         let ceil = (high / step - SLACK).ceil() * step;
         low = if floor.is_finite() {
@@ -128,7 +128,7 @@ impl Scale {
         let decades = of(&[1], 1).len();
         let stride = decades.div_ceil(most_ticks.max(1)).max(1);
         let mut values = match decades {
-            // A decade or less: more than its ends.
+            // For a decade or less, there are ticks between the ends.
             0..=2 => [
                 &[1, 2, 3, 4, 5, 6, 7, 8, 9][..],
                 &[1, 2, 3, 5],
@@ -156,7 +156,7 @@ impl Scale {
         values.dedup();
         let ticks = values.into_iter().map(|value| tick(value, value));
         let mut ticks: Vec<Tick> = ticks.collect();
-        // Where one label is a power of ten all are: `1e80`, `1e4`, `1e-72`.
+        // If one label is a power of ten, all are: `1e80`, `1e4`, `1e-72`.
         if ticks.iter().any(|tick| tick.label.contains('e')) {
             for tick in &mut ticks {
                 tick.label = format!("{:e}", tick.value);
@@ -170,15 +170,15 @@ impl Scale {
         }
     }
 
-    /// Where a value of the axis stands: 0 at the axis' beginning, 1 at its end. It is never outside,
-    /// whatever the rounding of its place.
+    /// The position of a value on the axis: 0 at the beginning, 1 at the end. Rounding never moves
+    /// it outside.
     pub(crate) fn share(&self, value: f64) -> f64 {
         let (low, high, value) = if self.log {
             (self.low.log10(), self.high.log10(), value.log10())
         } else {
             (self.low, self.high, value)
         };
-        // Next to 0 a float has no digit left for the half of a span.
+        // Next to 0, a float cannot represent half of a span.
         let share = match (value - low, high - low) {
             (part, span) if span.is_finite() => part / span,
             _ => half_span(low, value) / half_span(low, high),
@@ -187,24 +187,24 @@ impl Scale {
     }
 }
 
-/// Half of what lies between two values, which is finite where they are.
+/// Half of the distance between two values; it is finite if they are.
 fn half_span(low: f64, high: f64) -> f64 {
     high / 2.0 - low / 2.0
 }
 
-/// The smallest of 1, 2 and 5 times a power of ten with which so many ticks suffice, or the largest
-/// one that a float holds.
+/// The smallest of 1, 2 and 5 times a power of ten with which that many ticks are enough, or the
+/// largest one that is a float.
 fn nice_step(half_span: f64, most_ticks: usize) -> f64 {
     let least = half_span / most_ticks.max(1) as f64 * 2.0;
     let least = least.clamp(SMALLEST, f64::MAX);
     let exponent = least.log10().floor() as i32;
     let candidates = [(1, 0), (2, 0), (5, 0), (1, 1)].map(|(digit, more)| {
-        // Parsed, for a power of ten that is computed is not the nearest float.
+        // It is parsed, because a computed power of ten is not the nearest float.
         format!("{digit}e{}", exponent.saturating_add(more))
             .parse()
             .unwrap_or(least)
     });
-    // Next to 0 a power of ten may be none.
+    // Next to 0, a power of ten may not be a float.
     let fits = |step: &f64| *step > 0.0 && *step >= least * (1.0 - LEAST_SHARE);
     let mut finite = candidates.into_iter().filter(|step| step.is_finite());
     let found = finite.clone().find(fits).or_else(|| finite.next_back());
@@ -213,12 +213,12 @@ fn nice_step(half_span: f64, most_ticks: usize) -> f64 {
 
 /// The multiples of a step within a range, which is some steps wide.
 fn multiples(low: f64, high: f64, step: f64) -> Vec<Tick> {
-    // Divided decimals come out a little beside the whole number that is meant.
+    // The quotients are not exact, so they are rounded to the nearest whole number.
     let first = (low / step - SLACK).ceil();
     let last = (high / step + SLACK).floor();
     let mut ticks = Vec::new();
     let mut number = first;
-    // A step that is too small to count by would never end.
+    // With a step that is too small to change the number, the loop would not end.
     while number <= last && ticks.len() < 100 {
         ticks.push(tick(number * step, step));
         let next = number + 1.0;
@@ -232,12 +232,12 @@ fn multiples(low: f64, high: f64, step: f64) -> Vec<Tick> {
 
 /// A tick for a whole number, with all its digits.
 fn integer(value: f64) -> Tick {
-    // The numbers of the axis have 64 bits; a float beyond them is rounding.
+    // The numbers of the axis have 64 bits; a float beyond them is a rounding error.
     let label = (value as i64).to_string();
     Tick { value, label }
 }
 
-/// A tick whose label has the digits that tell it from its neighbour.
+/// A tick whose label has enough digits to differ from its neighbours.
 fn tick(value: f64, step: f64) -> Tick {
     // No `-0`.
     let value = if value == 0.0 { 0.0 } else { value };
@@ -384,7 +384,7 @@ mod tests {
         values
     }
 
-    /// Ends, what lies between them, and the ticks, as the scale places them.
+    /// The ends, the values between them, and the ticks, at the positions of the scale.
     #[track_caller]
     fn check_extreme(name: &str, scale: &Scale, low: f64, high: f64) {
         let between = [0.25, 0.5, 0.75].map(|part| low * (1.0 - part) + high * part);

@@ -1,6 +1,6 @@
-//! A picture as elements with positions: what SVG, PNG and HTML are written from.
+//! A picture as elements with positions, from which SVG, PNG and HTML are written.
 
-/// What an element is drawn with; each theme has a colour for it.
+/// The ink of an element; each theme has a colour for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ink {
     Paper,
@@ -8,11 +8,11 @@ pub(crate) enum Ink {
     Muted,
     Grid,
     Axis,
-    /// The colour of a series by its number; after the last one comes the first one again.
+    /// The colour of a series by its number; the colours repeat.
     Series(usize),
 }
 
-/// Which part of a text is at its position.
+/// The part of a text that is at its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Anchor {
     Start,
@@ -30,7 +30,7 @@ pub(crate) struct Text {
     pub(crate) anchor: Anchor,
     pub(crate) ink: Ink,
     pub(crate) bold: bool,
-    /// Whether it runs upwards.
+    /// Whether the text runs upwards.
     pub(crate) upwards: bool,
 }
 
@@ -50,7 +50,7 @@ pub(crate) enum Element {
         points: Vec<(f64, f64)>,
         stroke: Stroke,
     },
-    /// A closed shape around a value, with the text that a browser shows when it is pointed to.
+    /// A closed shape around a value, with the text that a browser shows when the pointer is on it.
     Mark {
         outline: Vec<(f64, f64)>,
         stroke: Stroke,
@@ -65,7 +65,7 @@ pub(crate) enum Element {
     },
 }
 
-/// A picture of a size; what lies beyond it is not shown.
+/// A picture of a given size; elements outside it are not shown.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Scene {
     pub(crate) width: f64,

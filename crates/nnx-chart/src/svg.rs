@@ -1,7 +1,7 @@
 //! A picture as SVG.
 //!
-//! Colours for a light background are attributes, which every program understands; a style sheet has
-//! those for a dark background, for readers that prefer one.
+//! Colours for a light background are attributes, which every program understands. A style sheet
+//! has the colours for a dark background, for readers that prefer one.
 
 use std::fmt::Write as _;
 
@@ -27,7 +27,7 @@ pub fn to_svg(chart: &Chart) -> String {
     close(out, &scene)
 }
 
-/// The picture as a part of a page, whose style sheet has the [`dark_rules`].
+/// The picture as a part of a page whose style sheet contains the [`dark_rules`].
 pub(crate) fn part(scene: &Scene, title: &str, class: &str) -> String {
     close(open(scene, title, class), scene)
 }
@@ -54,7 +54,7 @@ fn close(mut out: String, scene: &Scene) -> String {
     out
 }
 
-/// The rules of a style sheet for a dark ground.
+/// The rules of a style sheet for a dark background.
 pub(crate) fn dark_rules() -> String {
     let series = (0..SERIES).map(Ink::Series);
     let inks = [Ink::Paper, Ink::Text, Ink::Muted, Ink::Grid, Ink::Axis].into_iter();
@@ -76,7 +76,7 @@ fn class(ink: Ink) -> String {
     }
 }
 
-// A `String` takes whatever is written.
+// Writing to a `String` cannot fail.
 fn add(element: &Element, out: &mut String) {
     match element {
         Element::Text(text) => self::text(text, out),
@@ -98,7 +98,7 @@ fn add(element: &Element, out: &mut String) {
                 dash: &[],
                 ..stroke.clone()
             };
-            // A hollow mark hides the line that runs through it.
+            // A hollow mark hides the line below it.
             let fill = if *filled { stroke.ink } else { Ink::Paper };
             let theme_fill = format!(
                 " class=\"f{0} s{1}\" fill=\"{2}\"",

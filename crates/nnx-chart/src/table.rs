@@ -39,16 +39,16 @@ impl Table {
 pub struct Cell {
     /// The text.
     pub text: String,
-    /// What a browser shows when the cell is pointed to.
+    /// The text that a browser shows when the pointer is on the cell.
     pub hint: Option<String>,
-    /// Smaller text behind the text.
+    /// Smaller text after the text.
     pub aside: Option<String>,
     /// Smaller text below the text.
     pub below: Option<String>,
 }
 
 impl Cell {
-    /// A cell with a text alone.
+    /// A cell that contains only a text.
     pub fn new(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -56,14 +56,14 @@ impl Cell {
         }
     }
 
-    /// Sets what a browser shows when the cell is pointed to.
+    /// Sets the text that a browser shows when the pointer is on the cell.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Sets the smaller text behind the text.
+    /// Sets the smaller text after the text.
     #[must_use]
     pub fn aside(mut self, aside: impl Into<String>) -> Self {
         self.aside = Some(aside.into());

@@ -303,7 +303,7 @@ fn pair(text: &str) -> Result<(String, String), String> {
 fn tolerance(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(number) if number >= 0.0 => Ok(number),
-        _ => Err("expected a number from 0".to_owned()),
+        _ => Err("expected a number of at least 0".to_owned()),
     }
 }
 

@@ -1,7 +1,7 @@
-//! Commands that a feature of the build brings.
+//! Commands that depend on a feature of the build.
 
-/// Declares commands, each of which is `run` in the module of its name. Without the feature they are
-/// there as well, and say which feature they need.
+/// Declares commands. Each is the function `run` in the module of its name. Without the feature,
+/// the command exists and says which feature it needs.
 macro_rules! commands {
     ($feature:literal, $needs:literal: $($name:ident($arguments:ty),)*) => {
         $(

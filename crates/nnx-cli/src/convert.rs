@@ -1,4 +1,4 @@
-//! `nnx convert`: one checkpoint, or a folder of them, into another format.
+//! `nnx convert`: converts one checkpoint, or a folder of them, into another format.
 
 mod batch;
 mod interrupt;
@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &Convert) -> Outcome {
         (_, Some(out)) => batch::run(arguments, out, &options, &interrupt),
         (Some(target), None) => one::run(arguments, target, &options, &interrupt),
         (None, None) => Outcome::failure(
-            &Failure::usage("expected a target behind the source, or `--out`"),
+            &Failure::usage("expected a target after the source, or `--out`"),
             arguments.json,
         ),
     }
@@ -60,36 +60,36 @@ fn options(arguments: &Convert) -> ConvertOptions {
     options
 }
 
-/// An error with the options of the command that would settle it.
+/// Adds to an error the options of the command that would resolve it.
 fn failure(error: Error, source: &Path) -> Failure {
     let advice = match error.kind() {
         ErrorKind::TargetExists => Some(TARGET_EXISTS.to_owned()),
         ErrorKind::NoTensors { .. } => Some(format!(
-            "{}; say `--allow-empty` to write it all the same",
+            "{}; give `--allow-empty` to write it anyway",
             error.kind()
         )),
         ErrorKind::NotHeld { paths, .. } => {
             let what = error.kind();
             let select = match paths.as_slice() {
                 [] => String::new(),
-                [path] => format!("`--select {path}` to take the tensors below it alone, or "),
+                [path] => format!("`--select {path}` to convert only the values below it, or "),
                 paths => {
                     let paths: Vec<String> = paths
                         .iter()
                         .map(|path| format!("`--select {path}`"))
                         .collect();
                     format!(
-                        "one of {} to take what is below it alone, or ",
+                        "one of {} to convert only the values below it, or ",
                         paths.join(", ")
                     )
                 }
             };
             Some(format!(
-                "{what}; say {select}`--drop-non-tensors` to leave the rest out"
+                "{what}; give {select}`--drop-non-tensors` to leave them out"
             ))
         }
         ErrorKind::DangerousTarget { .. } => Some(format!(
-            "{}; convert to one, or say `--allow-dangerous-globals` to carry the name on",
+            "{}; convert to one, or give `--allow-dangerous-globals` to write the name",
             error.kind()
         )),
         _ => None,

@@ -35,5 +35,5 @@ fn compared(arguments: &Diff) -> Result<Differences, Failure> {
     let a = Opened::open(&arguments.a)?;
     let b = Opened::open(&arguments.b)?;
     let tensors = compare::tensors(&a, &b, arguments.tolerance)?;
-    Ok(Differences::of(arguments, &a, &b, tensors))
+    Ok(Differences::new(arguments, &a, &b, tensors))
 }

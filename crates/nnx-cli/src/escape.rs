@@ -1,11 +1,11 @@
-//! Text from files, made safe to show.
+//! Makes text from files safe to show.
 
 use std::borrow::Cow;
 
-/// The text with every character escaped that a terminal would obey or not show: control
-/// characters, line separators, and the invisible ones that reorder or hide text.
+/// Escapes every character that a terminal would interpret or not show: control characters, line
+/// separators, and invisible characters that reorder or hide text.
 ///
-/// A backslash stays as it is: what is shown is for people, and JSON is exact.
+/// A backslash is not escaped: this text is for people, and JSON is exact.
 pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
     if !text.contains(is_unsafe) {
         return Cow::Borrowed(text);
@@ -21,7 +21,7 @@ pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether a terminal would obey the character or show nothing for it.
+/// Whether a terminal would interpret the character or show nothing for it.
 pub(crate) fn is_unsafe(character: char) -> bool {
     character.is_control()
         || matches!(

@@ -1,4 +1,4 @@
-//! What stops a command.
+//! The error of a command.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -6,11 +6,11 @@ use std::path::Path;
 use nnx::checkpoint::Error;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
-/// What a command says that would replace a file and was not told to.
+/// The error of a command that would replace a file without `--overwrite`.
 pub(crate) const TARGET_EXISTS: &str =
-    "there is a file already; say `--overwrite` to replace it, or choose another name";
+    "the target exists; give `--overwrite` to replace it, or choose another name";
 
-/// An error as a person or a script is told of it; one word wide, so that results stay small.
+/// An error for a person or a script. It is one pointer wide, so that results stay small.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Failure(Box<Inner>);
 
@@ -18,7 +18,7 @@ pub(crate) struct Failure(Box<Inner>);
 struct Inner {
     /// A stable name: those of `nnx::checkpoint::ErrorKind`, and `usage`.
     kind: &'static str,
-    /// What went wrong, without the place.
+    /// The message, without the location.
     what: String,
     offset: Option<u64>,
     entry: Option<String>,
@@ -38,15 +38,15 @@ impl Failure {
         }))
     }
 
-    /// Arguments that were not understood.
+    /// An error in the arguments.
     pub(crate) fn usage(what: &str) -> Self {
-        Self::new("usage", format!("{what}; `nnx --help` tells more"))
+        Self::new("usage", format!("{what}; see `nnx --help`"))
     }
 
-    /// Refuses a target that is there already, unless it may be replaced.
+    /// Returns an error if the target exists, unless it may be replaced.
     ///
     /// # Errors
-    /// When something is at that path.
+    /// When the path exists.
     #[cfg(any(feature = "net", feature = "run"))]
     pub(crate) fn if_exists(target: &Path, overwrite: bool) -> Result<(), Self> {
         if overwrite || target.symlink_metadata().is_err() {
@@ -55,7 +55,7 @@ impl Failure {
         Err(Self::new("target_exists", TARGET_EXISTS).in_path(target))
     }
 
-    /// A command or a path that this build has no code for.
+    /// A command or a path that needs a feature which this build does not have.
     #[cfg(not(all(feature = "net", feature = "run", feature = "hub")))]
     pub(crate) fn missing_feature(what: &str, needs: &str, feature: &str) -> Self {
         Self::new(
@@ -67,25 +67,25 @@ impl Failure {
         )
     }
 
-    /// The same place and kind with another message.
+    /// The same kind and location with another message.
     pub(crate) fn saying(mut self, what: String) -> Self {
         self.0.what = what;
         self
     }
 
-    /// Names the tensor, unless one is named already.
+    /// Sets the tensor, unless one is set already.
     pub(crate) fn in_tensor(mut self, tensor: &str) -> Self {
         self.0.tensor.get_or_insert_with(|| tensor.to_owned());
         self
     }
 
-    /// Names the archive entry; one that is named already lies within it.
+    /// Sets the archive entry. An entry that is set already is within the new one.
     pub(crate) fn in_entry(mut self, entry: &str) -> Self {
         self.0.entry = Some(entry.to_owned());
         self
     }
 
-    /// Names the file, unless one is named already.
+    /// Sets the file, unless one is set already.
     pub(crate) fn in_path(mut self, path: &Path) -> Self {
         self.0
             .path
@@ -93,7 +93,7 @@ impl Failure {
         self
     }
 
-    /// Names the file, in the place of one that stood in for it.
+    /// Sets the file, in place of the temporary file that was read.
     #[cfg(feature = "hub")]
     pub(crate) fn with_path(mut self, path: &str) -> Self {
         self.0.path = Some(path.to_owned());
@@ -106,7 +106,7 @@ impl Failure {
         self
     }
 
-    /// What went wrong and where, in one sentence.
+    /// The message and the location, in one sentence.
     pub(crate) fn message(&self) -> String {
         let places = [
             self.0
@@ -120,7 +120,7 @@ impl Failure {
         let places: Vec<String> = places.into_iter().flatten().collect();
         let mut message = self.0.what.clone();
         if !places.is_empty() {
-            // A `String` takes whatever is written.
+            // Writing to a `String` cannot fail.
             let _ = write!(message, " ({})", places.join(", "));
         }
         message

@@ -1,9 +1,9 @@
-//! Nested values as lines.
+//! Nested values as a list of lines.
 
 use nnx::params::{Value, python_text};
 
-/// Every value with the path of keys that leads to it: mappings are opened, everything else is as
-/// Python shows it. The nesting is bounded, for the readers bound it.
+/// Every value with the path of the keys that lead to it. Mappings are expanded; other values are
+/// shown as in Python. The depth is bounded, because the readers bound it.
 pub(crate) fn fields(path: &str, value: &Value) -> Vec<(String, String)> {
     let mut fields = Vec::new();
     push_fields(path, value, &mut fields);

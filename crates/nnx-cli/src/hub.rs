@@ -1,5 +1,5 @@
-//! The commands that speak to the Hub, and paths that lie there. Without the feature `hub` they
-//! exist, and say what they need.
+//! The commands that use the Hub, and paths on the Hub. Without the feature `hub` they exist, and
+//! say what they need.
 
 #[cfg(feature = "hub")]
 mod card;

@@ -1,4 +1,4 @@
-//! `nnx inspect`: what a checkpoint holds.
+//! `nnx inspect`: shows what a checkpoint contains.
 
 mod contents;
 mod fields;
@@ -25,7 +25,7 @@ use crate::terminal::Page;
 pub(crate) fn run(arguments: &Inspect) -> Outcome {
     match read(arguments) {
         Ok(contents) if arguments.json => {
-            let tree = arguments.tree.then(|| Tree::of(&contents.tensors));
+            let tree = arguments.tree.then(|| Tree::new(&contents.tensors));
             let object = WithTree {
                 contents: &contents,
                 tree,
@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &Inspect) -> Outcome {
     }
 }
 
-/// The contents and, if it is wanted, the tree of their names.
+/// The contents and, if requested, the tree of their names.
 #[derive(Serialize)]
 struct WithTree<'a> {
     #[serde(flatten)]
@@ -50,7 +50,7 @@ struct WithTree<'a> {
 }
 
 fn read(arguments: &Inspect) -> Result<Contents, Failure> {
-    // Of a safetensors file on the Hub the header tells all but the hashes.
+    // For a safetensors file on the Hub, the header is enough for everything except the hashes.
     let header = if arguments.hash {
         None
     } else {
@@ -62,7 +62,7 @@ fn read(arguments: &Inspect) -> Result<Contents, Failure> {
     };
     let opened = Opened::open(&path)?;
     let prefix = arguments.select.as_deref().unwrap_or_default();
-    let mut contents = Contents::of(&opened, &arguments.path, prefix);
+    let mut contents = Contents::new(&opened, &arguments.path, prefix);
     contents.nn_checkpoint = nn_checkpoint::read(opened.reader(), &path);
     if arguments.hash {
         hash::add(&opened, &mut contents.tensors)?;

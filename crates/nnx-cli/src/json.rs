@@ -7,21 +7,22 @@ use serde_json::ser::{CharEscape, Formatter, Serializer};
 
 use crate::escape::is_unsafe;
 
-/// Levels of nesting whose members stand on lines of their own.
+/// The number of levels whose members are on separate lines.
 const LINED_LEVELS: usize = 2;
 
-/// One object with its members, and theirs, on lines of their own: each tensor is one line.
+/// An object. Its members and their members are on separate lines, so that each tensor has one
+/// line.
 pub(crate) fn object<T: Serialize>(value: &T) -> String {
     let mut out = Vec::new();
     let mut serializer = Serializer::with_formatter(&mut out, Lines::default());
-    // Neither a vector nor the structures of this crate refuse to be written.
+    // Writing to a vector cannot fail, and the structures of this crate can always be serialized.
     let written = value.serialize(&mut serializer);
     debug_assert!(written.is_ok(), "{written:?}");
     out.push(b'\n');
     String::from_utf8(out).unwrap_or_default()
 }
 
-/// A float, or the text for one that is no number.
+/// A float, or for NaN and the infinities a text.
 pub(crate) fn float<S: serde::Serializer>(float: f64, serializer: S) -> Result<S::Ok, S::Error> {
     match float {
         f64::INFINITY => serializer.serialize_str("Infinity"),
@@ -46,7 +47,7 @@ impl Serialize for JsonFloat {
     }
 }
 
-/// A number that counts, for JSON: without a point where it is whole.
+/// A number that counts something: without a point if it is whole.
 #[cfg(feature = "run")]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct JsonCount(pub(crate) f64);
@@ -54,7 +55,7 @@ pub(crate) struct JsonCount(pub(crate) f64);
 #[cfg(feature = "run")]
 impl Serialize for JsonCount {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        /// From here on floats skip integers.
+        /// From this number on, not every integer is a float.
         const EXACT: f64 = 9_007_199_254_740_992.0;
         if self.0.fract() == 0.0 && self.0.abs() < EXACT {
             serializer.serialize_i64(self.0 as i64)
@@ -64,11 +65,12 @@ impl Serialize for JsonCount {
     }
 }
 
-/// Escapes, beyond what JSON must, all that a terminal would obey: its reader gets the same text.
+/// Escapes, in addition to what JSON requires, every character that a terminal would interpret. A
+/// reader of the JSON gets the same text.
 #[derive(Default)]
 struct Lines {
     depth: usize,
-    /// For each level that is open, whether it has a member.
+    /// For each open level, whether it has a member.
     filled: Vec<bool>,
 }
 

@@ -1,10 +1,10 @@
-//! Which tensors have bytes of their own.
+//! Which tensors have bytes.
 
-/// The layout of a tensor that is a dtype and a shape and nothing else.
+/// The layout of a tensor that has only a dtype and a shape.
 pub(crate) const META: &str = "meta";
 
-/// Whether a tensor of that layout has plain bytes: one on the meta device has none, a sparse or
-/// nested one keeps them in its parts.
+/// Whether a tensor of that layout has plain bytes. A tensor on the meta device has none; the bytes
+/// of a sparse or nested tensor are those of its parts.
 pub(crate) fn has_bytes(layout: &str) -> bool {
     matches!(layout, "strided" | "quantized")
 }

@@ -6,12 +6,12 @@ use nnx::checkpoint::{CheckpointReader, OpenOptions, Tensor, TensorEntry};
 
 use crate::failure::Failure;
 
-/// An open checkpoint. The tensors of an NNx checkpoint have the names of its state dict here,
-/// whether it is a pickle, where they lie in a field of an object, or a safetensors file.
+/// An open checkpoint. The tensors of an NNx checkpoint have the names of its state dict, whether
+/// it is a pickle, which has them in a field of an object, or a safetensors file.
 #[derive(Debug)]
 pub(crate) struct Opened {
     reader: CheckpointReader,
-    /// What every name begins with and is not shown.
+    /// The prefix of every name, which is not shown.
     root: String,
 }
 
@@ -54,7 +54,7 @@ impl Opened {
     }
 }
 
-/// The name, or a word for the name of a tensor that is all of its file.
+/// The name, or for a tensor that is the whole file a description.
 pub(crate) fn shown_name(name: &str) -> &str {
     if name.is_empty() {
         "(the whole file)"

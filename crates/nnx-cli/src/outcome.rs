@@ -1,4 +1,4 @@
-//! What a command comes to: its output and its exit status.
+//! The result of a command: its output and its exit status.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -9,7 +9,7 @@ use crate::escape::escaped;
 use crate::failure::Failure;
 use crate::json;
 
-/// The exit status when the command did what it was asked for.
+/// The exit status of a command that succeeded.
 pub(crate) const EXIT_OK: u8 = 0;
 /// The exit status of a scan that flagged a file, a comparison that found a difference, or a check that
 /// found something wrong.
@@ -21,7 +21,7 @@ pub(crate) const EXIT_ERROR: u8 = 2;
 #[derive(Debug)]
 pub(crate) struct Outcome {
     stdout: String,
-    /// Lines, or a page, for standard error.
+    /// Lines for standard error.
     stderr: String,
     status: u8,
 }
@@ -32,7 +32,7 @@ impl Outcome {
         Self::new(text, EXIT_OK)
     }
 
-    /// Text for standard output, with a status of its own.
+    /// Text for standard output, with an exit status.
     pub(crate) fn new(stdout: String, status: u8) -> Self {
         Self {
             stdout,
@@ -41,7 +41,7 @@ impl Outcome {
         }
     }
 
-    /// Help that nobody asked for.
+    /// The help page of a call without arguments.
     pub(crate) fn usage(page: String) -> Self {
         Self {
             stdout: String::new(),
@@ -50,21 +50,21 @@ impl Outcome {
         }
     }
 
-    /// One line on standard error and, if wanted, the error as JSON on standard output.
+    /// One line on standard error and, with `--json`, the error as JSON on standard output.
     pub(crate) fn failure(failure: &Failure, json: bool) -> Self {
         #[derive(Serialize)]
-        struct Object<'a> {
+        struct ErrorReport<'a> {
             error: &'a Failure,
         }
         let stdout = if json {
-            json::object(&Object { error: failure })
+            json::object(&ErrorReport { error: failure })
         } else {
             String::new()
         };
         Self::new(stdout, EXIT_ERROR).with_error(&failure.message())
     }
 
-    /// The same with another status.
+    /// The same with another exit status.
     pub(crate) fn with_status(mut self, status: u8) -> Self {
         self.status = status;
         self
@@ -87,8 +87,8 @@ impl Outcome {
         })
     }
 
-    /// Prints what there is to print. A reader that has gone away is no error: `nnx … | head -1`
-    /// must stay quiet, and the status is still what was found.
+    /// Prints the output. It is not an error if the reader of the output has stopped early: `nnx …
+    /// | head -1` must print nothing else, and the exit status is that of the result.
     pub(crate) fn deliver(self) -> ExitCode {
         let printed = print(
             anstream::AutoStream::always(io::stdout().lock()),
@@ -97,7 +97,8 @@ impl Outcome {
         let status = match printed {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
                 let line = format!("nnx: cannot write the output: {error}\n");
-                // Where standard error is gone as well, the status is all that is left to tell.
+                // If standard error cannot be written either, only the exit status is left to
+                // report it.
                 let _ = io::stderr().write_all(line.as_bytes());
                 EXIT_ERROR
             }
@@ -111,8 +112,8 @@ impl Outcome {
     }
 }
 
-/// Colours are in the text only where they are wanted; the stream makes old Windows consoles
-/// understand them.
+/// The text contains colours only if they were requested. The stream translates them for old
+/// Windows consoles.
 fn print(mut stream: impl Write, text: &str) -> io::Result<()> {
     stream.write_all(text.as_bytes())?;
     stream.flush()

@@ -32,7 +32,7 @@ pub(crate) fn manual(name: Option<&str>) -> Outcome {
         Some(name) => format!("nnx-{name}"),
     };
     let mut page = Vec::new();
-    // A vector takes whatever is written.
+    // Writing to a vector cannot fail.
     let _ = Man::new(command.clone()).title(title).render(&mut page);
     Outcome::success(String::from_utf8_lossy(&page).into_owned())
 }

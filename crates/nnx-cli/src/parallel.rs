@@ -1,17 +1,18 @@
-//! Work on many things at once.
+//! Work on several threads.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// More threads than this only wait for the disk.
+/// With more threads than this, each only waits for the disk.
 const MAX_THREADS: usize = 8;
 
-/// Does `work` for each item, on as many threads as there are cores; the results stand in the order
+/// Calls `work` for each item, on as many threads as there are cores. The results are in the order
 /// of the items.
 ///
 /// # Errors
-/// The first item's, in their order, whose work failed. Work that has not begun by then is left.
+/// The error of the first item, in their order, whose work failed. Items that were not started by
+/// then are skipped.
 pub(crate) fn map<T, R, E>(
     items: &[T],
     work: impl Fn(&T) -> Result<R, E> + Sync,
@@ -36,7 +37,7 @@ where
             };
             let result = work(item);
             if result.is_err() {
-                // No thread takes another item.
+                // No thread starts another item.
                 next.fetch_max(items.len(), Ordering::Relaxed);
             }
             done.push((index, result));

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use serde::{Serialize, Serializer};
 
-/// A path for JSON: its text and, where it is not UTF-8, its bytes in hex, since the text then has
-/// replacement characters.
+/// A path for JSON: its text and, if the path is not UTF-8, its bytes in hex, because the text then
+/// contains replacement characters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct PathText {
     #[serde(rename = "path")]
@@ -21,7 +21,7 @@ impl PathText {
         let hex = path.to_str().is_none().then(|| {
             let mut hex = String::new();
             for byte in path.as_os_str().as_encoded_bytes() {
-                // A `String` takes whatever is written.
+                // Writing to a `String` cannot fail.
                 let _ = write!(hex, "{byte:02x}");
             }
             hex
@@ -30,7 +30,7 @@ impl PathText {
     }
 }
 
-/// The text of a path alone, as a JSON string.
+/// Only the text of a path, as a JSON string.
 pub(crate) fn lossy<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&path.to_string_lossy())
 }

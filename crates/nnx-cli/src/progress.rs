@@ -1,4 +1,4 @@
-//! A bar for work that takes its time.
+//! A progress bar for long work.
 
 use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,29 +6,29 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// How long work may take before it is worth a bar.
+/// The time after which a bar is shown.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What a bar counts.
+/// The unit that a bar counts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Unit {
     Bytes,
     Files,
 }
 
-/// Counts work; shows a bar on standard error once the work has taken a second, if that is a
-/// terminal. The bar is gone when the work is done.
+/// Counts work. If standard error is a terminal, a bar is shown once the work has taken a second.
+/// It disappears when the work is done.
 #[derive(Debug)]
 pub(crate) struct Progress {
     bar: ProgressBar,
     began: Instant,
-    /// Whether there will be no change any more: the bar is shown, or never will be.
+    /// Whether the decision is final: the bar is shown, or will never be.
     settled: AtomicBool,
 }
 
 impl Progress {
-    /// Work of a size known beforehand.
-    pub(crate) fn of(total: u64, unit: Unit, what: &'static str) -> Self {
+    /// Work of a known size.
+    pub(crate) fn new(total: u64, unit: Unit, what: &'static str) -> Self {
         let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
         let template = match unit {
             Unit::Bytes => {
@@ -36,7 +36,7 @@ impl Progress {
             }
             Unit::Files => "{msg} [{wide_bar}] {pos} of {len}, {eta} left",
         };
-        // The template is sound; without it the bar would look otherwise, no more.
+        // The template is valid. If it were not, only the look of the bar would change.
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style.progress_chars("=> "));
         }
@@ -48,13 +48,13 @@ impl Progress {
         }
     }
 
-    /// Does what prints on standard error, above the bar where it is shown.
+    /// Calls a function that prints on standard error, above the bar if it is shown.
     #[cfg(feature = "hub")]
     pub(crate) fn beside(&self, print: impl FnOnce()) {
         self.bar.suspend(print);
     }
 
-    /// Counts work that was done.
+    /// Adds to the count.
     pub(crate) fn advance(&self, amount: u64) {
         self.bar.inc(amount);
         if !self.settled.load(Ordering::Relaxed)

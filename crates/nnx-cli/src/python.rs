@@ -8,8 +8,7 @@ use crate::json::float;
 /// A state as a JSON object: keys in their order, integers without and floats with a dot or an
 /// exponent, tuples as arrays.
 ///
-/// JSON has no word for the floats that are no numbers; they are the texts `NaN`, `Infinity` and
-/// `-Infinity`.
+/// JSON has no NaN and no infinities; they are the texts `NaN`, `Infinity` and `-Infinity`.
 #[derive(Clone, Debug)]
 pub(crate) struct JsonState(pub(crate) State);
 

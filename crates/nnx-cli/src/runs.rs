@@ -5,6 +5,8 @@ mod best;
 #[cfg(feature = "run")]
 mod chart;
 #[cfg(feature = "run")]
+mod checkpoints;
+#[cfg(feature = "run")]
 mod compare;
 #[cfg(feature = "run")]
 mod extra_metrics;

@@ -1,4 +1,4 @@
-//! `nnx scan`: whether files are safe to unpickle.
+//! `nnx scan`: checks whether files are safe to unpickle.
 
 mod report;
 mod text;
@@ -24,7 +24,7 @@ pub(crate) fn run(arguments: &Scan) -> Outcome {
         }
     }
     let candidates = scan::candidates(&here);
-    let progress = Progress::of(candidates.len() as u64, Unit::Files, "scanning");
+    let progress = Progress::new(candidates.len() as u64, Unit::Files, "scanning");
     let scanned = parallel::map(&candidates, |candidate| {
         let line = FileLine::new(&candidate.scan());
         progress.advance(1);

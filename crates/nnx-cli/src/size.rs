@@ -6,7 +6,7 @@ pub(crate) fn bytes(count: u64) -> String {
     if count < 1024 {
         return format!("{count} B");
     }
-    // Tenths, rounded to the nearest one; 128 bits hold ten times any count.
+    // Tenths, rounded to the nearest. 128 bits are enough for ten times any count.
     let mut tenths = (u128::from(count) * 10 + 512) / 1024;
     let mut unit = 0;
     while tenths >= 10_235 && unit + 1 < UNITS.len() {
@@ -17,7 +17,7 @@ pub(crate) fn bytes(count: u64) -> String {
     format!("{}.{} {name}", tenths / 10, tenths % 10)
 }
 
-/// A number with its thousands apart: `1,234,567`.
+/// A number with separators between thousands: `1,234,567`.
 pub(crate) fn grouped(number: u128) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() * 4 / 3);
@@ -30,7 +30,7 @@ pub(crate) fn grouped(number: u128) -> String {
     out
 }
 
-/// A number of things: `1 tensor`, `6 tensors`.
+/// A number with its noun: `1 tensor`, `6 tensors`.
 pub(crate) fn count(number: usize, what: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{} {what}{plural}", grouped(number as u128))

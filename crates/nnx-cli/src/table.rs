@@ -1,22 +1,22 @@
-//! Tables that never hide a part of a name.
+//! Tables that never shorten a name.
 
 use unicode_width::UnicodeWidthStr;
 
 use crate::escape::escaped;
 use crate::terminal::{BOLD, Page};
 
-/// Spaces between two columns, and before the cells below a name that has a line of its own.
+/// Spaces between two columns, and before the cells of a row whose name has a separate line.
 const GAP: usize = 2;
 
-/// On which side the cells of a column are filled up.
+/// The alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     Left,
     Right,
 }
 
-/// A table whose first column is a name: a name too wide for the terminal takes a line of its own,
-/// and its cells stand on the next one.
+/// A table whose first column is a name. If a name is too wide for the terminal, the cells of its
+/// row are on the next line.
 #[derive(Debug)]
 pub(crate) struct Table {
     columns: Vec<(String, Side)>,
@@ -40,7 +40,7 @@ impl Table {
         }
     }
 
-    /// Adds a row; what a terminal would obey in it is escaped.
+    /// Adds a row. Characters that a terminal would interpret are escaped.
     pub(crate) fn push(&mut self, cells: impl IntoIterator<Item = String>) {
         let cells = cells.into_iter().map(|cell| escaped(&cell).into_owned());
         self.rows.push(Row {
@@ -49,15 +49,14 @@ impl Table {
         });
     }
 
-    /// Adds a line below the row that was added last, and below those that it has already; nothing
-    /// for an empty one.
+    /// Adds a line below the last row and its other lines; an empty text adds nothing.
     pub(crate) fn below(&mut self, line: String) {
         if let Some(row) = self.rows.last_mut().filter(|_| !line.is_empty()) {
             row.below.push(line);
         }
     }
 
-    /// The table as lines; nothing when it has no rows. Columns without any text are left out.
+    /// The table as lines; empty if it has no rows. Columns without text are left out.
     pub(crate) fn render(&self, page: &Page) -> String {
         let mut out = String::new();
         if self.rows.is_empty() {
@@ -72,7 +71,7 @@ impl Table {
         let name_width = widths.first().copied().unwrap_or_default();
         let rest = widths.iter().skip(1).filter(|width| **width > 0);
         let rest: usize = rest.map(|width| width + GAP).sum();
-        // Where not even the cells fit, a line is as long as it must be.
+        // If the cells do not fit either, the line is longer than the terminal.
         let name_width = match page.width {
             Some(width) => name_width.min(width.saturating_sub(rest)),
             None => name_width,
@@ -91,7 +90,7 @@ impl Table {
         out
     }
 
-    /// Of each column; 0 for one without any text.
+    /// The width of each column; 0 for a column without text.
     fn widths(&self) -> Vec<usize> {
         let widths = self.columns.iter().enumerate().map(|(index, (title, _))| {
             let cells = self.rows.iter().filter_map(|row| row.cells.get(index));
@@ -103,7 +102,7 @@ impl Table {
         widths.collect()
     }
 
-    /// A row's line, or two where the name has one of its own.
+    /// The line of a row, or two lines if the name is too wide.
     fn line(&self, cells: &[String], widths: &[usize], name_width: usize) -> String {
         let mut out = String::new();
         let name = cells.first().map(String::as_str).unwrap_or_default();
@@ -115,7 +114,7 @@ impl Table {
             out.push('\n');
             filled = 0;
         }
-        // Where the line stands, and where the next column begins.
+        // The current column of the text, and the column at which the next cell begins.
         let mut column = name_width;
         for ((cell, (_, side)), width) in cells {
             column += GAP;

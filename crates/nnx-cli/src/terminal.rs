@@ -1,4 +1,4 @@
-//! What standard output is.
+//! Properties of standard output.
 
 use std::env;
 use std::io;
@@ -15,13 +15,13 @@ pub(crate) const RED: Style = AnsiColor::Red.on_default().bold();
 /// How text is laid out.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Page {
-    /// Columns of the terminal; none where there is no terminal, so that a script gets whole lines.
+    /// The width of the terminal; `None` without a terminal, so that a script gets whole lines.
     pub(crate) width: Option<usize>,
     colour: bool,
 }
 
 impl Page {
-    /// That of standard output.
+    /// The page of standard output.
     pub(crate) fn of_stdout() -> Self {
         Self {
             width: width(),
@@ -38,7 +38,7 @@ impl Page {
         }
     }
 
-    /// The text in a style, where there is colour.
+    /// The text in a style, if colour is on.
     pub(crate) fn paint(&self, style: Style, text: &str) -> String {
         if self.colour && !text.is_empty() {
             format!("{style}{text}{style:#}")
@@ -48,13 +48,13 @@ impl Page {
     }
 }
 
-/// Whether standard output takes colour: it is a terminal, and neither `NO_COLOR` nor `TERM=dumb`
-/// says otherwise; `CLICOLOR_FORCE` asks for colour anywhere.
+/// Whether the output is coloured: standard output is a terminal, and neither `NO_COLOR` nor
+/// `TERM=dumb` disables colour. `CLICOLOR_FORCE` enables it everywhere.
 pub(crate) fn has_colour() -> bool {
     AutoStream::choice(&io::stdout()) != ColorChoice::Never
 }
 
-/// `COLUMNS` where it is set, for that is a wish, else what the terminal says.
+/// `COLUMNS` if it is set, because the user chose it, else the width of the terminal.
 fn width() -> Option<usize> {
     let wish = env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
     wish.filter(|&columns| columns > 0)

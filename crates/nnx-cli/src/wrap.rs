@@ -1,16 +1,16 @@
-//! Text in lines of a terminal.
+//! Wraps text to the width of a terminal.
 
 use unicode_width::UnicodeWidthStr;
 
 use crate::terminal::Page;
 
-/// A terminal that is narrower has no columns to spare for an indent.
+/// A narrower terminal gets a smaller indent.
 const WIDTH_FOR_INDENT: usize = 60;
-/// The indent there.
+/// The smaller indent.
 const SMALL_INDENT: usize = 2;
 
-/// The text as indented lines, broken between words where the terminal ends. A word that does not
-/// fit a line is left whole.
+/// The text as indented lines, wrapped between words at the width of the terminal. A word that is
+/// longer than a line is not split.
 pub(crate) fn wrapped(text: &str, indent: usize, page: &Page) -> String {
     let Some(width) = page.width else {
         return format!("{:indent$}{text}\n", "");

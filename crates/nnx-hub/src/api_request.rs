@@ -33,13 +33,13 @@ pub(crate) struct RequestContext<'a> {
 pub(crate) enum Payload<'a> {
     Empty,
     Bytes(&'a [u8]),
-    /// A part of a file; the function is told how much of it was sent.
+    /// A part of a file; the function receives the number of bytes that were sent.
     Part {
         path: &'a Path,
         offset: u64,
         len: u64,
         sent: &'a (dyn Fn(u64) + Sync),
-        /// Takes what was sent, each byte once however often it was tried.
+        /// Receives the number of bytes that were sent. Bytes that are sent again are counted once.
         hasher: Option<&'a Mutex<Hasher>>,
     },
 }
@@ -76,7 +76,7 @@ impl<'a> ApiRequest<'a> {
             .payload(Payload::Bytes(bytes))
     }
 
-    /// Method and path, for errors.
+    /// Method and path, for error messages.
     pub(crate) fn shown(&self) -> String {
         format!("{} {}", self.method.name(), url::shown(&self.url))
     }

@@ -25,12 +25,12 @@ use crate::digest::{self, Digest, is_hex};
 use crate::error::{Error, ErrorKind, Result};
 use crate::repo_id::RepoId;
 
-/// The part of the cache that belongs to one repository.
+/// The part of the cache for one repository.
 #[derive(Clone, Debug)]
 pub(crate) struct RepoCache {
     root: PathBuf,
     locks: PathBuf,
-    /// Whether symbolic links are made where the file system takes them.
+    /// Whether symbolic links are created if the file system supports them.
     symlinks: bool,
 }
 
@@ -59,7 +59,8 @@ impl RepoCache {
         self.root.join("snapshots").join(commit)
     }
 
-    /// The commit that a revision stood for when it was last asked for; a whole commit is itself.
+    /// The commit of a revision when it was last requested; a complete commit hash is returned as
+    /// it is.
     pub(crate) fn commit_of(&self, revision: &str) -> Option<String> {
         if is_hex(revision, 40) {
             return Some(revision.to_owned());
@@ -68,9 +69,9 @@ impl RepoCache {
         Some(text.trim().to_owned()).filter(|commit| is_hex(commit, 40))
     }
 
-    /// Notes which commit a revision stands for, and says whether it could: a note of the revision
-    /// `dev` is a file, where one of `dev/1` wants a folder, and a cache that others fill may be
-    /// read-only. As in `huggingface_hub`, the files count all the same.
+    /// Records the commit of a revision, and returns whether this was possible. It is not possible
+    /// if `dev` is recorded as a file and `dev/1` needs a folder of that name, or if the cache is
+    /// read-only. As in `huggingface_hub`, the downloaded files are still used.
     ///
     /// # Errors
     /// When the operating system returns another error.
@@ -103,8 +104,8 @@ impl RepoCache {
         Ok(())
     }
 
-    /// Whether the cache has the file, whole, and, where that is asked for, with the bytes of its
-    /// hash. One that it has otherwise stays until another one takes its place.
+    /// Whether the cache has the complete file and, if requested, its hash is right. A file that is
+    /// not right is kept until another one replaces it.
     ///
     /// # Errors
     /// When the operating system refuses to read it.
@@ -112,8 +113,8 @@ impl RepoCache {
         Ok(is_sound(&self.blob(digest), digest, bytes, verify)? == Some(true))
     }
 
-    /// Whether a snapshot has the file. Of one that is not known from a listing, the name of the
-    /// link tells the hash, and any file that is no link counts.
+    /// Whether a snapshot has the file. Without a listing, the name of the link contains the
+    /// expected hash, and a file that is not a link is accepted.
     ///
     /// # Errors
     /// When the operating system refuses to read it.
@@ -156,7 +157,7 @@ impl RepoCache {
         Ok(is_sound(&path, digest, Some(bytes), verify)? == Some(true))
     }
 
-    /// Tells whether the cache's file and the snapshot's were written: equal as long as neither was.
+    /// Length and time of the cache's file and of the snapshot's: equal as long as neither is written.
     pub(crate) fn stamps(&self, commit: &str, name: &str, digest: &Digest) -> Stamps {
         let paths = [self.blob(digest), self.snapshot(commit).join(name)];
         paths.map(|path| {
@@ -165,7 +166,7 @@ impl RepoCache {
         })
     }
 
-    /// The names of the files in a snapshot, those of links that lead nowhere among them.
+    /// The names of the files in a snapshot, including links whose target is missing.
     ///
     /// # Errors
     /// When the operating system returns an error.
@@ -197,7 +198,8 @@ fn linked(path: &Path) -> Option<Digest> {
     Digest::from_hex(target.file_name()?.to_str()?)
 }
 
-/// Whether something else is where a file should be, or nothing may be written there.
+/// Whether the error means that something else is at the path, or that nothing may be written
+/// there.
 fn is_in_the_way(error: &io::Error) -> bool {
     use io::ErrorKind::{
         AlreadyExists, DirectoryNotEmpty, IsADirectory, NotADirectory, PermissionDenied,
@@ -214,7 +216,8 @@ fn is_in_the_way(error: &io::Error) -> bool {
     )
 }
 
-/// Whether a file is the one of that hash, as far as that is asked for; none when it is not there.
+/// Whether a file has the requested hash, if it is to be checked; `None` if the file does not
+/// exist.
 fn is_sound(
     path: &Path,
     digest: &Digest,
@@ -233,7 +236,7 @@ fn is_sound(
     Ok(Some(sound))
 }
 
-/// A new file with the mode of any file that the user makes.
+/// A new file with the mode that the user's umask gives.
 fn temporary(folder: &Path, prefix: &str, suffix: &str) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(prefix).suffix(suffix);

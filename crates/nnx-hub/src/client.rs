@@ -18,8 +18,8 @@ use crate::url;
 
 /// Redirects that are followed for one request.
 const MAX_REDIRECTS: usize = 8;
-/// Bytes of a JSON reply that are read; a page of a listing has some hundred thousand, and the
-/// addresses of a large file's parts a million.
+/// The largest JSON reply that is read, in bytes. A page of a listing has some hundred thousand
+/// bytes, and the URLs for the parts of a large file a million.
 const MAX_JSON_BYTES: u64 = 16 << 20;
 
 /// The server, the token and the way there, shared by all requests.
@@ -44,18 +44,18 @@ impl Client {
         }
     }
 
-    pub(crate) fn tell(&self, event: &Event<'_>) {
+    pub(crate) fn notify(&self, event: &Event<'_>) {
         if let Some(progress) = &self.progress {
             progress.on(event);
         }
     }
 
-    /// Whether a URL is on the Hub itself, which alone gets the token.
+    /// Whether a URL is on the Hub itself. Only such a request gets the token.
     fn is_same_origin(&self, url: &str) -> bool {
         url::origin(url).is_some_and(|origin| url::origin(&self.endpoint) == Some(origin))
     }
 
-    /// Makes a request, again where that may help, and reads its reply.
+    /// Sends a request, repeats it if that may help, and reads the reply.
     ///
     /// # Errors
     /// The last failure.
@@ -78,7 +78,7 @@ impl Client {
     /// Waits after a failure, before the next attempt; see [`Retry::backoff`].
     ///
     /// # Errors
-    /// The failure itself when there is no next attempt.
+    /// The failure itself if there is no next attempt.
     pub(crate) fn backoff(&self, failure: Failure, failures: u32) -> Result<()> {
         self.retry
             .backoff(failure, failures, |line| self.note(line))
@@ -87,15 +87,15 @@ impl Client {
     /// [`send`](Self::send) for a reply in JSON.
     ///
     /// # Errors
-    /// As for [`send`](Self::send), and when the reply is something else.
+    /// As for [`send`](Self::send), and when the reply is not JSON.
     pub(crate) fn json(&self, request: &ApiRequest<'_>) -> Result<Json> {
         self.send(request, |response| json(request, response))
     }
 
-    /// Makes a request once, and follows its redirects.
+    /// Sends a request once, and follows its redirects.
     ///
     /// # Errors
-    /// When there is no reply, or one that refuses.
+    /// When there is no reply, or its status is an error.
     pub(crate) fn try_send(&self, request: &ApiRequest<'_>) -> Result<Response, Failure> {
         let first = url::origin(&request.url)
             .ok_or_else(|| request.protocol("the URL scheme must be `http` or `https`"))?;
@@ -165,7 +165,7 @@ impl Client {
                     count: 0,
                     len,
                     is_short: false,
-                    told: sent,
+                    report: sent,
                     hasher: hasher.map(|hasher| locked(hasher).clone()),
                 };
                 let response = send(Body::Reader(&mut counting, len));
@@ -174,7 +174,7 @@ impl Client {
                     return Err(Failure::Permanent(ErrorKind::Changed { file }.into()));
                 }
                 let response = response?;
-                // What is refused or redirected is sent again.
+                // After an error or a redirect, the body is sent again.
                 let is_taken = (200..=299).contains(&response.status);
                 if let (true, Some(hasher), Some(sent)) = (is_taken, hasher, counting.hasher) {
                     *locked(hasher) = sent;
@@ -185,7 +185,7 @@ impl Client {
     }
 }
 
-/// Refuses redirects that lose what is sent, or that lead what is for the Hub elsewhere.
+/// Refuses redirects that drop the body, or that send the Hub's requests to another server.
 fn check_redirect(request: &ApiRequest<'_>, status: u16, first: &str, next: &str) -> Result<()> {
     let sends = !matches!(request.method, Method::Get | Method::Head);
     if sends && !matches!(status, 307 | 308) {
@@ -229,7 +229,7 @@ pub(crate) fn json(request: &ApiRequest<'_>, mut response: Response) -> Result<J
         }
         let may_be_cut = error.is_eof();
         let error = request.protocol(format!("the reply is not JSON: {error}"));
-        // A reply without a length may end anywhere.
+        // A reply without a stated length may end anywhere.
         if may_be_cut {
             Failure::Transient(error, None)
         } else {
@@ -238,20 +238,20 @@ pub(crate) fn json(request: &ApiRequest<'_>, mut response: Response) -> Result<J
     })
 }
 
-/// What a lock guards; a thread that panicked has left it whole.
+/// The contents of a lock. A thread that panicked has not left them in a partial state.
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Tells how much was read, and fails where it ends too early: a client that promised more would
-/// wait for it.
+/// Reports the number of bytes that were read, and fails if the file ends too early. Otherwise the
+/// HTTP client, which announced more bytes, would wait for them.
 struct Counting<'a, R> {
     inner: R,
     count: u64,
     len: u64,
     /// Whether the file ended too early.
     is_short: bool,
-    told: &'a (dyn Fn(u64) + Sync),
+    report: &'a (dyn Fn(u64) + Sync),
     hasher: Option<Hasher>,
 }
 
@@ -266,7 +266,7 @@ impl<R: Read> Read for Counting<'_, R> {
             hasher.update(buffer.get(..read).unwrap_or_default());
         }
         self.count = self.count.saturating_add(read as u64);
-        (self.told)(self.count);
+        (self.report)(self.count);
         Ok(read)
     }
 }

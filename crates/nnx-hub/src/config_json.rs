@@ -17,7 +17,7 @@ pub fn config_json(config: &State) -> String {
     out
 }
 
-/// The same with the keys in their order: what `json.dumps(…, indent=2)` writes.
+/// The same without sorting the keys, as `json.dumps(…, indent=2)` writes it.
 pub(crate) fn ordered_json(state: &State) -> String {
     let mut out = String::new();
     map(&mut out, state, 0, false);
@@ -69,7 +69,7 @@ fn close(out: &mut String, bracket: char, level: usize) {
     out.push(bracket);
 }
 
-/// What serde made of a value, as Python would have it: integers and floats apart.
+/// The Python value for a value of serde; integers and floats stay different.
 pub(crate) fn from_serde(json: serde_json::Value) -> Value {
     match json {
         serde_json::Value::Null => Value::None,

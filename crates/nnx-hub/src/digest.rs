@@ -95,7 +95,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Bytes that are read at a time.
+/// The number of bytes that are read at a time.
 const CHUNK_BYTES: usize = 128 << 10;
 
 /// Passes all bytes of a reader to `each`, piece by piece.

@@ -37,7 +37,7 @@ impl Folder {
         Self { path: path.into() }
     }
 
-    /// Where it is.
+    /// The path of the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }

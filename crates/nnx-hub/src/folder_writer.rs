@@ -213,7 +213,7 @@ impl FolderWriter {
     /// # Errors
     /// When the operating system returns an error.
     pub(crate) fn place_all(self) -> Result<Vec<String>> {
-        // What is known to fail does so before anything is touched.
+        // Steps that may fail come before the first change.
         for name in &self.files {
             let to = self.target.join(name);
             if to.is_dir() {
@@ -228,7 +228,7 @@ impl FolderWriter {
         if !first.is_empty() {
             for name in &last {
                 let (new, old) = (self.staged.path().join(name), self.target.join(name));
-                // The same index may name shards that are other ones.
+                // The same index may name other shards.
                 if WeightsName::is_index(name) || !same(&new, &old) {
                     remove(&old)?;
                 }

@@ -97,7 +97,9 @@ impl HttpTransport {
             TransportError::Impossible("the request has an unusable URL or header".to_owned())
         })?;
         let request = self.agent.configure_request(request).proxy(proxy).build();
-        self.agent.run(request).map_err(|error| told(&error))
+        self.agent
+            .run(request)
+            .map_err(|error| transport_error(&error))
     }
 
     fn with_roots(roots: RootCerts, timeout: Duration) -> Self {
@@ -106,7 +108,7 @@ impl HttpTransport {
             .tls_config(TlsConfig::builder().root_certs(roots).build())
             .max_redirects(0)
             .max_redirects_will_error(false)
-            // Sizes and hashes are those of the file, not of a packed form of it.
+            // Sizes and hashes are those of the file, not of its compressed form.
             .accept_encoding("identity")
             .proxy(None)
             .user_agent(concat!("nnx-hub/", env!("CARGO_PKG_VERSION")))
@@ -174,12 +176,12 @@ impl<R: Read> Read for TimedReader<R> {
 }
 
 /// The meaning of an error of `ureq`, without any text of the request.
-fn told(error: &ureq::Error) -> TransportError {
+fn transport_error(error: &ureq::Error) -> TransportError {
     match error {
         ureq::Error::Timeout(_) => TransportError::Timeout,
         ureq::Error::Io(error) => match error.kind() {
             std::io::ErrorKind::TimedOut => TransportError::Timeout,
-            // So rustls tells what it does not accept, a certificate above all.
+            // With this kind, rustls reports what it does not accept, in most cases a certificate.
             std::io::ErrorKind::InvalidData => insecure(error),
             _ => TransportError::Broken(format!("the connection failed: {error}")),
         },
@@ -211,7 +213,7 @@ fn insecure(why: impl std::fmt::Display) -> TransportError {
         );
     }
     TransportError::Impossible(format!(
-        "no secure connection: {why}; where a proxy or the Hub has a certificate of its own, name \
+        "no secure connection: {why}; if a proxy or the Hub has a private certificate, name \
          the file of it in `SSL_CERT_FILE`"
     ))
 }

@@ -68,7 +68,7 @@ pub use folder_writer::{FolderWriter, copy_files};
 pub use http_transport::HttpTransport;
 pub use hub::{Hub, Identity, RemoteFile, RepoInfo, SnapshotOptions, Upload, UploadOptions};
 pub use mixin::ModelHubMixin;
-/// What keeps weights from fitting a model.
+/// The differences between weights and a model.
 pub use nnx_checkpoint::{ShapeMismatch, StateDictMismatch};
 pub use options::{LoadOptions, MAX_SHARD_BYTES, PushOptions, SaveOptions};
 pub use patterns::matches as pattern_matches;

@@ -137,7 +137,7 @@ pub trait ModelHubMixin: Sized {
         for _ in 0..MAX_READS {
             let before = folder.stamp();
             let model = Self::read_pretrained(&folder, options);
-            // Somebody may be saving a model there, file by file.
+            // A save may be writing files there at the same time.
             if folder.stamp() == before {
                 if let Some(doubt) = folder.doubt() {
                     options.note(&doubt);

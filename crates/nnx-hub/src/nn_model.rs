@@ -76,7 +76,7 @@ fn checkpoint(folder: &Folder, config: &State) -> Result<NNCheckpoint, BoxError>
         |key: &str, error: nnx_params::Error| folder.config_error(format!("`{key}`: {error}"));
     let params = match part(folder, config, "params")? {
         Some(state) => NNModelParams::from_state(state),
-        // What else stands in a flat file is none of these parameters' business.
+        // A flat file may have other entries, which do not belong to these parameters.
         None => NNModelParams::from_state(config)
             .and_then(|params| NNModelParams::from_state(&params.state()?)),
     };

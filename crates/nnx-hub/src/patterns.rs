@@ -1,5 +1,5 @@
-//! Patterns of file names, as the official client has them: those of Python's `fnmatch`, and
-//! `folder/` for all that is below a folder.
+//! Patterns of file names, as in the official client: those of Python's `fnmatch`, and `folder/`
+//! for everything below a folder.
 
 use nnx_params::python_text::fnmatchcase;
 

@@ -11,16 +11,16 @@ use crate::url::{self, Authority};
 /// | variable | what |
 /// |---|---|
 /// | `HTTPS_PROXY`, `HTTP_PROXY` | the proxy for requests of that scheme |
-/// | `ALL_PROXY` | the proxy for a scheme without one of its own |
+/// | `ALL_PROXY` | the proxy for a scheme without a variable |
 /// | `NO_PROXY` | hosts that are asked directly, with commas or spaces between them |
 ///
-/// The name in lower case comes first; an empty value there means that there is no such proxy.
-/// `HTTP_PROXY` in upper case is ignored where `REQUEST_METHOD` is set, because a web server that
-/// runs this program would set it from a header of its client.
+/// The name in lower case comes first; an empty value there means that no proxy is used.
+/// `HTTP_PROXY` in upper case is ignored if `REQUEST_METHOD` is set, because a web server that runs
+/// this program would set it from a header of its client.
 ///
-/// An entry of `NO_PROXY` is a host, which stands for the hosts below it as well (`example.com`,
-/// `.example.com`), an address (`10.0.0.1`, `::1`), a network (`10.0.0.0/8`), or `*` for every host.
-/// A port at its end (`example.com:8080`) limits it to that port.
+/// An entry of `NO_PROXY` is a host with all hosts below it (`example.com`, `.example.com`), an
+/// address (`10.0.0.1`, `::1`), a network (`10.0.0.0/8`), or `*` for every host. A port at its end
+/// (`example.com:8080`) limits it to that port.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Proxies {
     http: Option<String>,
@@ -40,7 +40,7 @@ enum HostPattern {
     Any,
     /// A host and those below it, in lower case.
     Domain(String),
-    /// Addresses that have the first so many bits of one.
+    /// The addresses that begin with the same bits.
     Network(IpAddr, u32),
 }
 
@@ -83,7 +83,7 @@ impl Proxies {
 }
 
 impl fmt::Debug for Proxies {
-    // The address of a proxy may hold a password.
+    // The address of a proxy may contain a password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Proxies")
             .field("http", &self.http.is_some())
@@ -136,7 +136,7 @@ impl DirectHost {
 }
 
 impl HostPattern {
-    /// An address, or a network as an address and the number of its bits that count.
+    /// An address, or a network as an address and the number of its significant bits.
     fn network(text: &str) -> Option<Self> {
         let (text, bits) = match text.split_once('/') {
             Some((text, bits)) => (text, Some(bits.parse::<u32>().ok()?)),
@@ -149,7 +149,7 @@ impl HostPattern {
     }
 }
 
-/// An address, which in a URL has brackets around it if it is one of IPv6.
+/// An address; in a URL, an IPv6 address has brackets around it.
 fn address(text: &str) -> Option<IpAddr> {
     let inner = text
         .strip_prefix('[')
@@ -157,14 +157,14 @@ fn address(text: &str) -> Option<IpAddr> {
     inner.unwrap_or(text).parse().ok()
 }
 
-/// The first bits of an address, and which kind of address it is.
+/// The first bits of an address, and the kind of the address.
 fn prefix(address: IpAddr, bits: u32) -> (bool, u128) {
     let (number, width) = match address {
         IpAddr::V4(address) => (u128::from(address.to_bits()), 32),
         IpAddr::V6(address) => (address.to_bits(), 128),
     };
     let dropped = u32::saturating_sub(width, bits);
-    // A shift by all bits is none that the processor makes.
+    // A shift by all bits would overflow.
     (
         address.is_ipv4(),
         number.checked_shr(dropped).unwrap_or_default(),

@@ -18,8 +18,8 @@ pub(crate) fn check(path: &str) -> Result<()> {
     Err(refused(path, why))
 }
 
-/// Checks that a name in a listing is not made to lead out of the repository. It may still be one
-/// that not every system takes, which matters where the file is wanted.
+/// Checks that a name in a listing does not lead out of the repository. The name may still be one
+/// that some systems do not allow, which matters only when the file is requested.
 ///
 /// # Errors
 /// [`ErrorKind::UnsafePath`] when it is.
@@ -47,10 +47,10 @@ fn refused(path: &str, why: &'static str) -> Error {
     })
 }
 
-/// The longest path that is taken.
+/// The longest path that is accepted.
 const MAX_BYTES: usize = 1024;
 
-/// What is wrong with one part of a path.
+/// The reason why one part of a path is not accepted.
 fn component(part: &str) -> Option<&'static str> {
     match part {
         "" => Some("it is absolute, or has an empty part"),

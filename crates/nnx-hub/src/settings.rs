@@ -21,10 +21,10 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 /// | `HF_TOKEN`, `HUGGING_FACE_HUB_TOKEN` | the token |
 /// | `HF_TOKEN_PATH` | the file that `hf auth login` writes it to, by default `$HF_HOME/token` |
 /// | `HF_HUB_DISABLE_IMPLICIT_TOKEN` | send no token that was not given in the program |
-/// | `HF_HOME`, `XDG_CACHE_HOME` | where all of it lies, by default `~/.cache/huggingface` |
+/// | `HF_HOME`, `XDG_CACHE_HOME` | the folder of all these files, by default `~/.cache/huggingface` |
 /// | `HF_HUB_CACHE`, `HUGGINGFACE_HUB_CACHE` | the cache, by default `$HF_HOME/hub` |
 /// | `HF_HUB_DISABLE_SYMLINKS` | put files into the cache instead of symbolic links |
-/// | `HF_HUB_OFFLINE`, `TRANSFORMERS_OFFLINE` | use the cache alone |
+/// | `HF_HUB_OFFLINE`, `TRANSFORMERS_OFFLINE` | use only the cache |
 /// | `HF_HUB_DOWNLOAD_TIMEOUT` | seconds of silence, by default 30 |
 /// | `SSL_CERT_FILE` | the certificates to trust, as PEM, in the place of Mozilla's list |
 /// | `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY` | the way to the network; see [`Proxies`] |

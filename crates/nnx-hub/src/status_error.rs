@@ -1,4 +1,4 @@
-//! The error that a status other than success means.
+//! The error for a status other than success.
 
 use std::time::{Duration, SystemTime};
 
@@ -9,10 +9,10 @@ use crate::retry::Failure;
 use crate::token::Token;
 use crate::transport::{Method, Response};
 
-/// Bytes of a refusal that are read for its message.
+/// The number of bytes of an error reply that are read for its message.
 const MAX_BYTES: u64 = 64 << 10;
 
-/// The failure that a reply means.
+/// The failure for a reply.
 pub(crate) fn status_error(
     request: &ApiRequest<'_>,
     response: &mut Response,
@@ -22,7 +22,7 @@ pub(crate) fn status_error(
     let status = response.status;
     let code = response.header("x-error-code").map(str::to_owned);
     let asked = retry_after(response);
-    // A server that repeats what it was sent must not make an error tell the token.
+    // If a server repeats what it received, the error must not contain the token.
     let message = message(response, token);
     let context = request.context;
     let repo = || context.repo.map(ToString::to_string).unwrap_or_default();
@@ -51,7 +51,7 @@ pub(crate) fn status_error(
             }
         }
         (401, ..) if message.contains("Invalid credentials") => ErrorKind::TokenRefused,
-        // The Hub does not tell strangers which repositories exist.
+        // To a user without access, the Hub does not say which repositories exist.
         (401, _, Some(_), _) if !with_token => not_found(),
         (401, ..) if with_token => ErrorKind::TokenRefused,
         (401, ..) => ErrorKind::TokenMissing,
@@ -79,13 +79,13 @@ fn is_page(message: &str) -> bool {
     message.starts_with('<')
 }
 
-/// The wait that the reply asks for: `Retry-After` in seconds or as a date, or the time left of a
-/// rate limit's window.
+/// The wait that the reply requests: `Retry-After` in seconds or as a date, or the time left in the
+/// window of a rate limit.
 fn retry_after(response: &Response) -> Option<Duration> {
     let seconds = |text: &str| text.trim().parse().ok().map(Duration::from_secs);
     let until = |text: &str| {
         let then = http_date::parse(text.trim())?;
-        // The server's own clock, which need not be right.
+        // The server's own clock, which may be wrong.
         let now = response.header("date").and_then(http_date::parse);
         let wait = then.duration_since(now.unwrap_or_else(SystemTime::now));
         Some(wait.unwrap_or_default())
@@ -102,7 +102,7 @@ fn retry_after(response: &Response) -> Option<Duration> {
         .or_else(limit)
 }
 
-/// What the Hub said, in one line.
+/// The message of the Hub, in one line.
 fn message(response: &mut Response, token: Option<&Token>) -> String {
     let header = response.header("x-error-message").map(str::to_owned);
     let text = response.text(MAX_BYTES);

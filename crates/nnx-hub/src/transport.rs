@@ -147,7 +147,7 @@ impl Response {
     /// The beginning of the body, as text.
     pub(crate) fn text(&mut self, max_bytes: u64) -> String {
         let mut bytes = Vec::new();
-        // What could be read is enough for a message.
+        // The bytes that could be read are enough for a message.
         let _ = self.body.by_ref().take(max_bytes).read_to_end(&mut bytes);
         String::from_utf8_lossy(&bytes).into_owned()
     }
@@ -177,7 +177,7 @@ pub enum TransportError {
 }
 
 impl TransportError {
-    /// The error that a failed read of a body means.
+    /// The error for a failed read of a body.
     pub(crate) fn from_read_error(error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => Self::Timeout,

@@ -1,14 +1,14 @@
-//! The little of URLs that the Hub needs: origins, relative references and escapes.
+//! The parts of URL handling that the Hub needs: origins, relative references and escapes.
 
-/// What follows a scheme, and the scheme.
+/// The rest after a scheme, and the scheme.
 fn split(url: &str) -> Option<(&str, &str)> {
     url.split_once("://").filter(|(scheme, _)| {
         scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https")
     })
 }
 
-/// The scheme, and the host with its port; none for what is no `http` or `https` URL, or has a name
-/// and a password in it.
+/// The scheme, and the host with its port; `None` if the text is not an `http` or `https` URL, or
+/// contains a user name and a password.
 fn server(url: &str) -> Option<(&str, &str)> {
     let (scheme, rest) = split(url)?;
     let host = &rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())];
@@ -16,8 +16,7 @@ fn server(url: &str) -> Option<(&str, &str)> {
     (!host.is_empty() && host.chars().all(is_host)).then_some((scheme, host))
 }
 
-/// Scheme and host with its port, in lower case; none for what is no `http` or `https` URL, or has a
-/// name and a password in it.
+/// Scheme and host with its port, in lower case; `None` where [`server`] is.
 pub(crate) fn origin(url: &str) -> Option<String> {
     let (scheme, host) = server(url)?;
     let scheme = scheme.to_ascii_lowercase();
@@ -27,7 +26,7 @@ pub(crate) fn origin(url: &str) -> Option<String> {
     Some(format!("{scheme}://{host}"))
 }
 
-/// The parts of a URL that say which server is asked.
+/// The parts of a URL that identify the server.
 pub(crate) struct Authority<'a> {
     pub(crate) is_secure: bool,
     /// The host, in brackets if it is an address of IPv6.
@@ -40,7 +39,7 @@ pub(crate) fn authority(url: &str) -> Option<Authority<'_>> {
     let (scheme, text) = server(url)?;
     let is_secure = scheme.eq_ignore_ascii_case("https");
     let default = if is_secure { 443 } else { 80 };
-    // The colons of an address of IPv6 are within its brackets.
+    // The colons of an IPv6 address are within its brackets.
     let port_at = text.rfind(':').filter(|at| !text[*at..].contains(']'));
     let (host, port) = match port_at {
         Some(at) => (&text[..at], text[at + 1..].parse().ok()?),
@@ -59,7 +58,7 @@ pub(crate) fn path_and_query(url: &str) -> &str {
     rest.find('/').map_or("/", |slash| &rest[slash..])
 }
 
-/// The URL that a reference leads to from a base; none where it leads nowhere that is spoken here.
+/// The URL of a reference relative to a base; `None` if its scheme is not supported.
 pub(crate) fn join(base: &str, reference: &str) -> Option<String> {
     if reference
         .chars()
@@ -80,12 +79,13 @@ pub(crate) fn join(base: &str, reference: &str) -> Option<String> {
         .then(|| format!("{origin}{reference}"))
 }
 
-/// A URL without its query, for messages: queries of stores hold signatures.
+/// A URL without its query, for messages: the queries of stores contain signatures.
 pub(crate) fn shown(url: &str) -> &str {
     url.split(['?', '#']).next().unwrap_or_default()
 }
 
-/// Escapes all but letters, digits and `-._~`; slashes stay where `keep_slashes` says so.
+/// Escapes every character except letters, digits and `-._~`, and with `keep_slashes` except
+/// slashes.
 pub(crate) fn escape(text: &str, keep_slashes: bool) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {

@@ -1,22 +1,22 @@
-//! Which files hold weights, and which of them stand in the way of others.
+//! The names of files with weights, and which of them replace others.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 use nnx_checkpoint::shards_of;
 
-/// The weights' file.
+/// The file of the weights.
 pub(crate) const WEIGHTS: &str = "model.safetensors";
 /// The index of weights in several files.
 pub(crate) const INDEX: &str = "model.safetensors.index.json";
-/// The weights of PyTorch.
+/// The weights in PyTorch's format.
 const BIN: &str = "pytorch_model.bin";
 /// Their index.
 const BIN_INDEX: &str = "pytorch_model.bin.index.json";
 
-/// The files that hold weights, in the order in which they are looked for: the file of one piece
-/// comes before an index, as in Python, whose mixin reads no index. Those of PyTorch come last and
-/// are read by `nnx-checkpoint`, which executes nothing.
+/// The files with weights, in the order in which they are searched. A single file comes before an
+/// index, as in Python, whose mixin reads no index. The files in PyTorch's format come last;
+/// `nnx-checkpoint` reads them and executes nothing.
 pub(crate) const WEIGHT_FILES: [&str; 4] = [WEIGHTS, INDEX, BIN, BIN_INDEX];
 
 /// The two families of files.
@@ -43,7 +43,7 @@ impl Family {
     }
 }
 
-/// Whether a file is one of several, as `huggingface_hub` names them.
+/// Whether a file is a shard, as `huggingface_hub` names shards.
 fn is_shard(name: &str, prefix: &str, suffix: &str) -> bool {
     let digits = |text: &str| text.len() == 5 && text.bytes().all(|b| b.is_ascii_digit());
     name.strip_prefix(prefix)
@@ -52,17 +52,17 @@ fn is_shard(name: &str, prefix: &str, suffix: &str) -> bool {
         .is_some_and(|(at, count)| digits(at) && digits(count))
 }
 
-/// The folder of a path, with the slash at its end, and the name in it.
+/// The folder of a path, with the slash at its end, and the file name.
 fn split(path: &str) -> (&str, &str) {
     path.split_at(path.rfind('/').map_or(0, |slash| slash + 1))
 }
 
-/// Whether a file holds the weights of a folder, or says which files do.
+/// Whether a file has the weights of a folder, or is their index.
 pub(crate) fn is_weights(path: &str) -> bool {
     Family::from_name(split(path).1).is_some()
 }
 
-/// What the names of files end with that hold weights, whatever the names begin with.
+/// The ends of the names of files with weights; the names may begin with anything.
 const WEIGHT_ENDS: [&str; 11] = [
     ".safetensors",
     ".bin",
@@ -77,17 +77,17 @@ const WEIGHT_ENDS: [&str; 11] = [
     ".npz",
 ];
 
-/// What the names of indexes contain, those of a variant (`….index.fp16.json`) among them.
+/// The parts that identify the name of an index, including that of a variant (`….index.fp16.json`).
 const INDEX_PARTS: [&str; 2] = [".safetensors.index.", ".bin.index."];
 
-/// Whether the name of a file says that it holds weights, in a form of this crate's or in another
-/// tool's.
+/// Whether the name of a file says that it contains weights, in a format of this crate or of
+/// another tool.
 pub(crate) fn looks_like_weights(path: &str) -> bool {
     WEIGHT_ENDS.iter().any(|end| path.ends_with(end))
         || INDEX_PARTS.iter().any(|part| path.contains(part))
 }
 
-/// The folders of weights, each with a slash at its end.
+/// The folders with weights, each with a slash at its end.
 pub(crate) fn folders_of_weights<'a>(paths: impl Iterator<Item = &'a str>) -> BTreeSet<&'a str> {
     paths
         .filter(|path| looks_like_weights(path))
@@ -95,16 +95,16 @@ pub(crate) fn folders_of_weights<'a>(paths: impl Iterator<Item = &'a str>) -> BT
         .collect()
 }
 
-/// Whether a file's folder is one of those.
+/// Whether a file is in one of those folders.
 pub(crate) fn is_within(path: &str, folders: &BTreeSet<&str>) -> bool {
     folders.contains(split(path).0)
 }
 
-/// Those of the files that are there already that hold weights which the new files replace under
-/// other names: they would be read in the place of the new ones, or beside them.
+/// The existing files with weights which the new files replace under other names. If they were
+/// kept, they would be read in place of the new files, or together with them.
 ///
-/// New weights count where all of them come: a file of one piece, or an index with every file that
-/// `shards` says it names. Weights of PyTorch are not in the way of safetensors.
+/// Only complete weights replace others: a single file, or an index with every file that `shards`
+/// lists for it. Weights in PyTorch's format do not affect safetensors files.
 pub(crate) fn replaced<'a>(
     existing: impl Iterator<Item = &'a str>,
     new: &BTreeSet<&str>,
@@ -198,7 +198,7 @@ mod tests {
         check(&[WEIGHTS], &SHARDS[1..], &[]);
         check(&SHARDS, &[INDEX], &[]);
         check(&[WEIGHTS], &["config.json"], &[]);
-        // PyTorch's are read only where there is nothing else.
+        // Weights in PyTorch's format are read only if there are no others.
         check(&[BIN, BIN_INDEX], &[WEIGHTS], &[]);
         check(&[WEIGHTS], &["b/model.safetensors.index.json"], &[]);
     }

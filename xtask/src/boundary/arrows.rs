@@ -1,10 +1,10 @@
-//! Which crate may depend on which: the arrows of `docs/architecture.md`.
+//! The dependencies between crates: the arrows of `docs/architecture.md`.
 
 use super::Violation;
 use crate::workspace::Package;
 
-/// Each published crate and the members that it may name, in any dependency table: a
-/// dev-dependency that points back would make the crates impossible to publish in order.
+/// Each published crate and the members that it may depend on, in any dependency table. Crates with
+/// a dev-dependency that points back could not be published in any order.
 const ARROWS: &[(&str, &[&str])] = &[
     ("nnx-chart", &[]),
     ("nnx-params", &[]),
@@ -28,7 +28,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("nnx-hub", &["nnx-params", "nnx-checkpoint", "nnx-net"]),
-    // The loopback Hub serves its tests, and is published as little as they are.
+    // The loopback Hub is only for its tests, and neither is published.
     ("nnx-cli", &["thekaveh-nnx", "nnx-hub-server"]),
 ];
 
@@ -99,7 +99,7 @@ mod tests {
         );
     }
 
-    /// The table of the document has a row for each crate, with the same members.
+    /// The document's table has a row for each crate, with the same members.
     #[test]
     fn the_document_has_the_same_arrows() {
         const DOCUMENT: &str = include_str!("../../../docs/architecture.md");
@@ -109,7 +109,7 @@ mod tests {
         let rows = below.skip(2).take_while(|line| line.starts_with('|'));
         let mut listed: Vec<(&str, Vec<&str>)> = rows
             .map(|row| {
-                // What follows in brackets says when.
+                // The text in parentheses is a condition.
                 let names = row.split('`').skip(1).step_by(2);
                 let mut names = names.filter(|name| {
                     ARROWS.iter().any(|(known, _)| known == name) || *name == "nnx-hub-server"

@@ -1,8 +1,8 @@
 //! Modules of one folder that use each other in a circle.
 //!
-//! A file and the folder of its name are one module, whose files may use each other. Two modules
-//! beside each other may not: what is below `a` and uses something below `b` is an arrow from `a`
-//! to `b`, and no way along the arrows leads back.
+//! A file and the folder of its name are one module, whose files may use each other. Two modules in
+//! one folder may not: if something below `a` uses something below `b`, this is an arrow from `a`
+//! to `b`, and no path along the arrows may lead back.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -49,7 +49,7 @@ pub(super) fn find(uses: &[Use]) -> Vec<Circle> {
     circles
 }
 
-/// The two modules of one folder between which a use is an arrow; none where one has the other.
+/// The two modules of one folder between which a use is an arrow; `None` if one contains the other.
 pub(super) fn arrow(one: &Use) -> Option<(String, String)> {
     let (from, to) = (parts(&one.from), parts(&one.to));
     let shared = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
@@ -57,7 +57,7 @@ pub(super) fn arrow(one: &Use) -> Option<(String, String)> {
     Some((path(&from)?, path(&to)?))
 }
 
-/// The modules on the way to a file; none for the root of a crate.
+/// The modules on the path to a file; none for the root of a crate.
 fn parts(file: &str) -> Vec<&str> {
     match file {
         "lib.rs" | "main.rs" => Vec::new(),

@@ -1,7 +1,7 @@
-//! Which file of a crate uses which: every path is followed to the file that declares its end.
+//! Which file of a crate uses which: every path is followed to the file with its definition.
 //!
-//! A re-export gives a name and uses nothing, so a path runs through it; a file that names what it
-//! re-exports does use it.
+//! A re-export defines a name and is not a use, so a path is followed through it. A file that uses
+//! a name which it re-exports does use it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,13 +16,13 @@ pub(super) struct Use {
     /// Both are paths from the crate's `src`, with forward slashes.
     pub(super) from: String,
     pub(super) to: String,
-    /// Where `from` has it, and what it names.
+    /// The location in `from`, and the name.
     pub(super) line: usize,
     pub(super) path: String,
 }
 
 /// The uses in a crate whose root file is `src/lib.rs` or `src/main.rs`, at most one from each file
-/// to each other one, and all files that the modules have.
+/// to each other file, and all files of its modules.
 ///
 /// # Errors
 /// When a file cannot be read.
@@ -58,7 +58,7 @@ struct Module {
     parsed: Parsed,
 }
 
-/// Where a path ends.
+/// The end of a path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Target {
     Module(usize),
@@ -68,11 +68,11 @@ enum Target {
     },
 }
 
-/// Re-exports on the way of one path; more of them are a circle.
+/// The largest number of re-exports along one path; more of them are a circle.
 const MOST_HOPS: usize = 32;
 
 impl Tree {
-    /// Adds a module with all below it; files of its children are below `folder`.
+    /// Adds a module with everything below it; the files of its children are below `folder`.
     fn add(
         &mut self,
         file: &str,
@@ -142,7 +142,7 @@ impl Tree {
         uses.collect()
     }
 
-    /// Follows a path as it is written in a module; none where it leads out of the crate.
+    /// Follows a path that is written in a module; `None` if it leads out of the crate.
     fn resolve(&self, from: usize, segments: &[String], hops: usize) -> Option<Target> {
         let mut segments = segments.iter().map(String::as_str).peekable();
         let mut at = match segments.next()? {
@@ -157,7 +157,7 @@ impl Tree {
                 Target::Module(module) if name == "super" => {
                     Target::Module(self.modules[module].parent?)
                 }
-                // What no declaration shows is made by a macro of the file.
+                // Without a declaration, the name is defined by a macro of the file.
                 Target::Module(module) => self.lookup(module, name, hops).unwrap_or(Target::Item {
                     file: self.modules[module].file,
                 }),
@@ -166,7 +166,7 @@ impl Tree {
         Some(at)
     }
 
-    /// What a name means in a module.
+    /// The meaning of a name in a module.
     fn lookup(&self, module: usize, name: &str, hops: usize) -> Option<Target> {
         let hops = hops.checked_sub(1)?;
         let Module {
@@ -175,7 +175,7 @@ impl Tree {
             parsed,
             ..
         } = &self.modules[module];
-        // A module and a function may have one name; then a path through it means the module.
+        // A module and a function may have the same name; a path through it then means the module.
         if let Some(child) = children.get(name) {
             return Some(Target::Module(*child));
         }

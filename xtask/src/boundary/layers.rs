@@ -1,7 +1,8 @@
 //! The storeys of each crate, as `docs/architecture.md` draws them.
 //!
-//! Below the heading `## Inside nnx-…` a block of code has the modules of the crate's root, a storey
-//! a line, the highest first. A module uses those of lower storeys, and none of its own or above.
+//! Below the heading `## Inside nnx-…`, a block lists the modules of the crate's root, one storey in
+//! each line, the highest first. A module may use modules of lower storeys, but not those of its own
+//! storey or above.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +10,11 @@ use super::Violation;
 use super::circles::{Circle, arrow};
 use super::imports::Use;
 
-/// The storeys of a crate: the number of each module's, counted from above.
+/// The storeys of a crate: the number of each module's storey, counted from the top.
 type Storeys<'a> = BTreeMap<&'a str, usize>;
 
-/// What is wrong with the drawing of a crate in the document, or with the crate. What is part of
-/// one of the circles is not told a second time.
+/// The errors in the drawing of a crate in the document, or in the crate. An error that is part of
+/// a circle is not reported a second time.
 pub(super) fn check(
     package: &str,
     document: &str,
@@ -32,7 +33,7 @@ pub(super) fn check(
     let modules: Vec<&str> = modules.collect();
     let storeys = match storeys(package, document) {
         Ok(storeys) => storeys,
-        // A crate of one file or two has nothing to draw.
+        // A crate with one or two files needs no drawing.
         Err(_) if modules.len() < 2 => return Vec::new(),
         Err(rule) => return vec![document_says(rule)],
     };

@@ -4,7 +4,7 @@
 /// one token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Token<'a> {
-    /// The line that it begins in, from 1.
+    /// The line in which it begins, from 1.
     pub(super) line: usize,
     pub(super) text: &'a str,
 }
@@ -25,8 +25,8 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     words.map(|token| (token.line, token.text))
 }
 
-/// The tokens of a Rust file. Comments, strings, characters and lifetimes are left out, and so is a
-/// raw identifier (`r#word`), because no raw identifier is a keyword.
+/// The tokens of a Rust file, without comments, strings, characters and lifetimes, and without raw
+/// identifiers (`r#word`), because no raw identifier is a keyword.
 pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
     let mut tokens = Vec::new();
     let mut rest = text;
@@ -116,7 +116,7 @@ fn character_or_lifetime(rest: &str) -> usize {
     let mut behind = rest.char_indices().skip(1);
     match (behind.next(), behind.next()) {
         (Some((_, '\\')), Some((escaped, c))) => {
-            // The character behind the backslash may be a quote itself.
+            // The character after the backslash may be a quote.
             let from = escaped + c.len_utf8();
             rest[from..]
                 .find('\'')
@@ -127,7 +127,7 @@ fn character_or_lifetime(rest: &str) -> usize {
     }
 }
 
-/// How far a prefix word reaches beyond itself: a raw string (`r#"…"#`), or a raw identifier.
+/// The length of the rest after a prefix word: a raw string (`r#"…"#`), or a raw identifier.
 fn raw(prefix: &str, behind: &str) -> Option<usize> {
     if !matches!(prefix, "r" | "br" | "cr") {
         return None;

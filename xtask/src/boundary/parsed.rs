@@ -1,18 +1,19 @@
-//! What a Rust file declares and names: enough of the language to follow a path to its file.
+//! The declarations and names of a Rust file, as far as they are needed to follow a path to its
+//! file.
 
 use std::collections::BTreeSet;
 
 use super::lexer::{Token, tokens};
 
 /// A module of a file: the file itself, or a `mod name { … }` within it. Code of `#[cfg(test)]` is
-/// left out, because tests may use what they test.
+/// left out, because tests may use the modules that they test.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Parsed {
     pub(super) items: BTreeSet<String>,
     pub(super) imports: Vec<Import>,
-    /// Paths of two or more segments outside of `use` declarations.
+    /// Paths of two or more segments outside `use` declarations.
     pub(super) paths: Vec<Path>,
-    /// Words outside of `use` declarations that are no later part of a path, field or method.
+    /// Words outside `use` declarations that are not a later part of a path, a field or a method.
     pub(super) words: BTreeSet<String>,
     /// Modules with a file of their own.
     pub(super) file_modules: Vec<String>,
@@ -22,14 +23,14 @@ pub(super) struct Parsed {
 /// One name of a `use` declaration.
 #[derive(Debug, PartialEq)]
 pub(super) struct Import {
-    /// What the name is here; none for a glob.
+    /// The name here; `None` for a glob.
     pub(super) name: Option<String>,
     pub(super) path: Path,
     /// Whether the declaration has a `pub` of any kind.
     pub(super) is_reexport: bool,
 }
 
-/// `crate::a::B`, and the line where it is.
+/// `crate::a::B`, and its line.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Path {
     pub(super) line: usize,
@@ -114,7 +115,7 @@ impl Parser<'_> {
         module
     }
 
-    /// Whether the attribute here is a `cfg` for tests alone.
+    /// Whether the attribute here is a `cfg` that applies only to tests.
     fn is_for_tests(&self) -> bool {
         let behind = ["#", "[", "cfg", "("].into_iter();
         let is_cfg = behind
@@ -124,7 +125,7 @@ impl Parser<'_> {
         is_cfg && (first == "test" || first == "all" && third == "test")
     }
 
-    /// Passes over an item: its attributes, and all to its semicolon or its closing brace.
+    /// Skips an item: its attributes, and everything to its semicolon or its closing brace.
     fn skip_item(&mut self) {
         while self.text(self.at) == "#" {
             self.at += 1;
@@ -151,7 +152,7 @@ impl Parser<'_> {
         }
     }
 
-    /// From an opening brace to behind the one that closes it.
+    /// Skips from an opening brace to the one that closes it.
     fn skip_braced(&mut self, open: &str, close: &str) {
         let mut depth = 0_usize;
         while self.at < self.tokens.len() {
@@ -165,7 +166,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A word of code, with the path that it begins.
+    /// A word of code, with the path that begins with it.
     fn word(&mut self, module: &mut Parsed) {
         let before = self.at.checked_sub(1).map_or("", |at| self.text(at));
         let is_part = matches!(before, "::" | ".");
@@ -185,7 +186,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A `use` declaration, to behind its semicolon.
+    /// A `use` declaration with its semicolon.
     fn declaration(&mut self, imports: &mut Vec<Import>) {
         let before = |back: usize| self.at.checked_sub(back).map_or("", |at| self.text(at));
         // `pub`, `pub(crate)` or `pub(in crate::a::b)`.
@@ -199,7 +200,7 @@ impl Parser<'_> {
         self.at += 1;
     }
 
-    /// One branch of a `use` declaration, to the comma, brace or semicolon behind it.
+    /// One branch of a `use` declaration, to the comma, brace or semicolon after it.
     fn tree(&mut self, prefix: &mut Vec<String>, is_reexport: bool, imports: &mut Vec<Import>) {
         let length = prefix.len();
         let line = self.tokens.get(self.at).map_or(0, |token| token.line);

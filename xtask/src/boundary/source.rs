@@ -5,25 +5,25 @@ use super::lexer::words;
 
 /// The one file with `unsafe`.
 const MAP: &str = "crates/nnx-checkpoint/src/source/map.rs";
-/// The folder of the crate whose tensor library is optional, and its one module that names it.
+/// The folder of the crate whose tensor library is optional, and the only module that names it.
 const LIGHT_CRATE: &str = "crates/nnx-checkpoint/";
 /// Examples show how the crate is used together with candle.
 const EXAMPLES: &str = "crates/nnx-checkpoint/examples/";
 const CONVERSIONS: &str = "crates/nnx-checkpoint/src/candle.rs";
 
-/// Judges one Rust file; `path` runs from the workspace's root, with forward slashes.
+/// Judges one Rust file; `path` is relative to the workspace's root, with forward slashes.
 pub(super) fn check(path: &str, text: &str) -> Vec<Violation> {
     let mut violations = Vec::new();
     for (line, word) in words(text) {
         let rule = if word == "unsafe" && path != MAP {
-            format!("`unsafe` stands in {MAP} alone")
+            format!("`unsafe` is allowed only in {MAP}")
         } else if word.starts_with("candle_")
             && path.starts_with(LIGHT_CRATE)
             && !path.starts_with(EXAMPLES)
             && path != CONVERSIONS
             && !path.starts_with(CONVERSIONS.trim_end_matches(".rs"))
         {
-            format!("`{word}` is named in {CONVERSIONS} alone")
+            format!("`{word}` may be named only in {CONVERSIONS}")
         } else {
             continue;
         };
@@ -52,7 +52,7 @@ mod tests {
             "crates/nnx-net/src/a.rs",
             "fn a() {\n    unsafe { b() }\n}",
             &[
-                "crates/nnx-net/src/a.rs:2: `unsafe` stands in crates/nnx-checkpoint/src/source/map.rs alone",
+                "crates/nnx-net/src/a.rs:2: `unsafe` is allowed only in crates/nnx-checkpoint/src/source/map.rs",
             ],
         );
     }
@@ -73,7 +73,7 @@ mod tests {
             "crates/nnx-checkpoint/src/tensor.rs",
             text,
             &[
-                "crates/nnx-checkpoint/src/tensor.rs:1: `candle_core` is named in crates/nnx-checkpoint/src/candle.rs alone",
+                "crates/nnx-checkpoint/src/tensor.rs:1: `candle_core` may be named only in crates/nnx-checkpoint/src/candle.rs",
             ],
         );
     }

@@ -1,9 +1,9 @@
-//! What a crate builds with, judged by the names in `cargo tree`.
+//! The dependencies that a crate is built with, by the names in `cargo tree`.
 
 use super::Violation;
 
-/// Tensor libraries, async runtimes and HTTP clients; a name stands for its family (`hyper` for
-/// `hyper-util` too).
+/// Tensor libraries, async runtimes and HTTP clients. A name also means its family (`hyper`
+/// includes `hyper-util`).
 const FORBIDDEN: &[&str] = &[
     "async-std",
     "attohttpc",

@@ -7,12 +7,12 @@ use super::succeed;
 use crate::workspace::{self, cargo, line_of, output};
 use crate::{Result, python_env};
 
-/// The release that the configuration is written for.
+/// The release for which the configuration is written.
 const VERSION: &str = "0.20.2";
 
 pub(super) fn run() -> Result<()> {
     let tool = tool()?;
-    // cargo-deny reads the manifest of every dependency, those of other systems included.
+    // cargo-deny reads the manifest of every dependency, including those for other systems.
     succeed(cargo().args(["fetch", "--locked"]))?;
     let mut check = Command::new(tool);
     check.current_dir(workspace::root());
@@ -21,7 +21,7 @@ pub(super) fn run() -> Result<()> {
     succeed(&mut check)
 }
 
-/// The program: the one that is installed, or one that is built once and kept in the user's cache.
+/// The program: the installed one, or one that is built once and kept in the user's cache.
 fn tool() -> Result<PathBuf> {
     let installed = PathBuf::from("cargo-deny");
     let version = output(Command::new(&installed).arg("--version"));
@@ -33,7 +33,7 @@ fn tool() -> Result<PathBuf> {
     let program = folder.join("bin").join(program);
     if !program.exists() {
         let mut install = cargo();
-        // Optimising would take longer than it saves: a check lasts for seconds.
+        // Optimising would take longer than it saves: a check takes seconds.
         install.args([
             "install",
             "--locked",

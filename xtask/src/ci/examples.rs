@@ -1,7 +1,8 @@
-//! The programs in each crate's `examples/`, run as their first comment says.
+//! Runs the programs in each crate's `examples/` as their first comment says.
 //!
-//! That comment has a line with `cargo run …`, the words that a reader would type in the root of the
-//! workspace. A word that begins with `/tmp/` is a file in an empty folder that is deleted afterwards.
+//! That comment has a line with `cargo run …`, as a reader would type it in the root of the
+//! workspace. A word that begins with `/tmp/` is a file in an empty folder that is deleted
+//! afterwards.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use super::succeed;
 use crate::Result;
 use crate::workspace::{Package, cargo, line_of};
 
-/// Where examples write.
+/// The folder for the files of the examples.
 const SCRATCH: &str = "/tmp/";
 
 /// The examples of a package, in the order of their names.
@@ -47,7 +48,7 @@ fn missing(path: &Path) -> String {
     )
 }
 
-/// The words behind `cargo` in the first comment.
+/// The words after `cargo` in the first comment.
 fn command(text: &str) -> Option<Vec<String>> {
     let comment = text.lines().map_while(|line| line.strip_prefix("//!"));
     let (_, rest) = comment

@@ -4,8 +4,7 @@ use super::succeed;
 use crate::Result;
 use crate::workspace::{Package, cargo, line_of};
 
-/// Checks that a package builds with no other feature than each one in turn; `default` is what the
-/// other steps build.
+/// Checks that a package builds with each feature alone; `default` is built in other steps.
 pub(super) fn check(package: &Package) -> Result<()> {
     for name in package.feature_names().filter(|name| *name != "default") {
         let mut check = cargo();

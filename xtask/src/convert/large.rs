@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 
 use crate::Result;
 
-/// Bytes of a tensor: one that fits 32 bits, and one that does not.
+/// The sizes of two tensors in bytes: one that fits 32 bits, and one that does not.
 const TENSORS: [u64; 2] = [1 << 30, (1 << 32) + 4_096];
-/// Bytes by which the two conversions' peaks of memory may differ.
+/// The largest difference in bytes between the peak memory of the two conversions.
 const ALLOWANCE_KIB: u64 = 16 << 10;
 
-/// Converts a file of 1 GiB and one of 4 GiB, in which an entry and the whole are beyond what 32
-/// bits count, both ways, and says what is to be judged of each.
+/// Converts a file of 1 GiB and one of 4 GiB, in which the size of an entry and of the file exceed
+/// 32 bits, both ways, and lists what is to be judged of each.
 pub(super) fn questions(folder: &Path) -> Result<Vec<Value>> {
     let mut questions = Vec::new();
     let (mut peaks, mut copies) = (Vec::new(), Vec::new());
@@ -35,7 +35,7 @@ pub(super) fn questions(folder: &Path) -> Result<Vec<Value>> {
             "ends": {"large": [1, 2, bytes], "small": [7, 9, 3]},
         }));
     }
-    // Only now, for this reads the files through their maps.
+    // This comes last, because it reads the files through their maps.
     for [source, back] in &copies {
         same_tensors(source, back)?;
         fs::remove_file(source)?;
@@ -47,8 +47,8 @@ pub(super) fn questions(folder: &Path) -> Result<Vec<Value>> {
     }
 }
 
-/// A safetensors file with a tensor of that many bytes, of which the first is 1 and the last 2, and
-/// a small one behind it.
+/// A safetensors file with a tensor of that many bytes, of which the first is 1 and the last 2,
+/// followed by a small one.
 fn model(folder: &Path, bytes: u64) -> Result<PathBuf> {
     let path = folder.join(format!("{bytes}.safetensors"));
     let end = bytes + 3;
@@ -71,7 +71,7 @@ fn model(folder: &Path, bytes: u64) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// The data of two safetensors files of one layout are the same.
+/// Checks that the data of two safetensors files with the same layout are equal.
 fn same_tensors(a: &Path, b: &Path) -> Result<()> {
     let [a, b] = [a, b].map(nnx_checkpoint::CheckpointReader::open);
     let (a, b) = (a?, b?);
@@ -84,7 +84,7 @@ fn same_tensors(a: &Path, b: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The most memory that this process had at a time.
+/// The peak memory of this process.
 fn peak_kib() -> Result<u64> {
     let status = fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -1,4 +1,4 @@
-//! PyTorch files from every writing path, to be loaded in every way that PyTorch has.
+//! PyTorch files from every way of writing, to be loaded in every way that PyTorch has.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::Result;
 
-/// Writes what can be written of one source.
+/// Writes every target that is possible for one source.
 pub(super) fn questions(
     source: &Path,
     place: &Path,

@@ -8,10 +8,10 @@ use super::{PATIENCE, regressions, scratch};
 use crate::Result;
 use crate::workspace::{self, line_of, output};
 
-/// Bytes of libFuzzer's inputs, at most.
+/// The largest input of libFuzzer, in bytes.
 const MAX_BYTES: u32 = 1 << 16;
 
-/// The body under libFuzzer, which wants a nightly toolchain and cargo-fuzz.
+/// Runs the body under libFuzzer, which needs a nightly toolchain and cargo-fuzz.
 pub(super) fn run(program: &Path, body: &str, seconds: u64) -> Result<(u64, usize)> {
     let folder = scratch()?;
     let seeds = folder.path().join("seeds");
@@ -26,7 +26,7 @@ pub(super) fn run(program: &Path, body: &str, seconds: u64) -> Result<(u64, usiz
         "--fuzz-dir=tests/fuzz",
         "--sanitizer=none",
     ]);
-    // The code is safe, so what a sanitizer would find is not there; overflows and assertions are.
+    // The code is safe, so a sanitizer would find nothing; overflow checks and assertions are on.
     command.args(["--release", "--debug-assertions", body]);
     command.args([&corpus, &seeds]).arg("--");
     command.arg(format!("-max_total_time={seconds}"));
@@ -40,7 +40,7 @@ pub(super) fn run(program: &Path, body: &str, seconds: u64) -> Result<(u64, usiz
     command
         .current_dir(workspace::root())
         .env("TMPDIR", folder.path());
-    // Set for the stable toolchain that runs this task.
+    // This variable is for the stable toolchain that runs this task.
     for name in ["CARGO", "RUSTUP_TOOLCHAIN"] {
         command.env_remove(name);
     }

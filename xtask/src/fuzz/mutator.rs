@@ -10,11 +10,11 @@ use super::{PATIENCE, regressions, scratch};
 use crate::Result;
 use crate::workspace::output;
 
-/// Processes that work at one body.
+/// The number of processes for each body.
 const PROCESSES: u64 = 2;
-/// How often a process is looked at.
+/// The time between two checks of a process.
 const PAUSE: Duration = Duration::from_millis(100);
-/// KiB of address space that a process gets: 1 GiB.
+/// The KiB of address space of a process: 1 GiB.
 const ADDRESS_SPACE: &str = "1048576";
 
 /// A process that runs rounds.
@@ -41,7 +41,7 @@ impl Worker {
         })
     }
 
-    /// Waits for the end; none when it had to be made.
+    /// Waits for the end; `None` if the process had to be stopped.
     fn wait(&mut self) -> Result<Option<ExitStatus>> {
         loop {
             let status = self.child.try_wait()?;
@@ -66,7 +66,7 @@ impl Worker {
     }
 }
 
-/// Runs a body in a few processes; gives the executions and the findings.
+/// Runs a body in several processes; returns the executions and the findings.
 pub(super) fn run(program: &Path, body: &str, seconds: u64, seed: u64) -> Result<(u64, usize)> {
     let folder = scratch()?;
     let workers = (0..PROCESSES).map(|index| {
@@ -97,7 +97,7 @@ pub(super) fn run(program: &Path, body: &str, seconds: u64, seed: u64) -> Result
     Ok((executions, found))
 }
 
-/// The program with a bound on its memory, where the system has one.
+/// The program with a limit on its memory, if the system has one.
 fn limited(program: &Path) -> Command {
     if cfg!(unix) {
         let mut command = Command::new("sh");

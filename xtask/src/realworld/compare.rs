@@ -1,4 +1,4 @@
-//! A file against what PyTorch finds in it.
+//! Compares a file with what PyTorch reads from it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,7 +8,7 @@ use nnx_checkpoint::{CheckpointReader, ConvertOptions, TensorEntry, convert};
 use super::{Expected, sha256};
 use crate::Result;
 
-/// What differs between a file's tensors and the expected ones, one line each.
+/// The differences between a file's tensors and the expected ones, one in each line.
 ///
 /// # Errors
 /// When the file cannot be opened.
@@ -37,7 +37,7 @@ pub(super) fn differences(
     Ok(differences)
 }
 
-/// What differs after a conversion to safetensors, and after one to torch.
+/// The differences after a conversion to safetensors, and after one to torch.
 ///
 /// # Errors
 /// When the file cannot be converted.

@@ -1,4 +1,4 @@
-//! Downloading what is not there yet.
+//! Downloads the missing files.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -12,10 +12,10 @@ use super::{Manifest, Published, sha256};
 use crate::Result;
 use crate::workspace::output;
 
-/// Brings every file of the manifest into the folder, each checked against its SHA-256.
+/// Downloads every file of the manifest into the folder, and compares each with its SHA-256.
 ///
 /// # Errors
-/// When pip fails, or a package or a file is not the one that the expected values were made from.
+/// When pip fails, or a package or a file is not the one from which the expected values were made.
 pub(super) fn fetch(manifest: &Manifest, folder: &Path) -> Result<()> {
     for published in manifest.files.values() {
         let same = |other: &&Published| other.wheel_sha256 == published.wheel_sha256;

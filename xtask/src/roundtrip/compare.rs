@@ -1,13 +1,14 @@
-//! Where two readings of one checkpoint differ, in words that name the value.
+//! The differences between two readings of a checkpoint, with the names of the values.
 
 use nnx_params::{Nets, Value, python_text};
 
 use super::facts::{Content, Entry, Facts, Forward, TensorFacts, hex};
 
-/// How far an output may be from the float64 reference, or from another implementation's float32.
+/// The largest difference between an output and the float64 reference, or another float32
+/// implementation.
 ///
-/// The norms of transformers enlarge what rounding did to small values: the library's own float32
-/// is 3e-6 from its float64 in random nets.
+/// The norms of transformers amplify the rounding of small values: the library's own float32
+/// differs by 3e-6 from its float64 in random nets.
 fn tolerance(net: Option<Nets>) -> f64 {
     match net {
         Some(Nets::Transformer | Nets::Vit) => 1e-5,
@@ -15,12 +16,13 @@ fn tolerance(net: Option<Nets>) -> f64 {
     }
 }
 
-/// What two readings must have in common beyond states, names, dtypes, shapes and bytes.
+/// The properties that two readings must share, in addition to states, names, dtypes, shapes and
+/// bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Form {
-    /// The order of the entries, strides, shared storages and Python classes too.
+    /// Also the order of the entries, strides, shared storages and Python classes.
     Pickle,
-    /// Entries in alphabetical order; the format keeps neither strides nor shared storages.
+    /// Entries in alphabetical order; the format has neither strides nor shared storages.
     SafeTensors,
 }
 
@@ -33,7 +35,7 @@ pub(super) enum Outputs {
     Close,
 }
 
-/// Every difference between what a file must hold and what was found in it.
+/// Every difference between the expected and the actual contents of a file.
 pub(super) fn compare(
     expected: &Facts,
     found: &Facts,
@@ -54,7 +56,7 @@ pub(super) fn compare(
     differences
 }
 
-/// The largest distance of an output from what it should be.
+/// The largest difference of an output from the expected one.
 pub(super) fn distance(expected: &Forward, found: &Forward) -> Option<f64> {
     let (
         Forward::Output {
@@ -135,7 +137,7 @@ fn entry_differences(expected: &Facts, found: &Facts, form: Form) -> Vec<String>
     differences
 }
 
-/// A number for each tensor, equal for those of one storage, counted from the first.
+/// A number for each tensor, equal for tensors of one storage, counted from the first.
 fn storages(facts: &Facts) -> Vec<usize> {
     let mut seen = Vec::new();
     facts
@@ -206,7 +208,7 @@ fn value_difference(a: &TensorFacts, b: &TensorFacts) -> Option<String> {
     Some(format!("element {at}: expected {left}, found {right}"))
 }
 
-/// An element as a number where Rust has the type, else as its little-endian bytes.
+/// An element as a number if Rust has the type, else as its little-endian bytes.
 fn element(dtype: &str, bytes: &[u8]) -> String {
     let number = match (dtype, bytes) {
         ("float64", &[a, b, c, d, e, f, g, h]) => {

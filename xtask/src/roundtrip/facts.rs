@@ -1,5 +1,5 @@
-//! What a checkpoint holds, in one form whoever read it: the fixtures' side-cars, the real NNx or
-//! this workspace.
+//! The contents of a checkpoint in one form, whether the fixtures' side-cars, the real NNx or this
+//! workspace read them.
 
 use nnx_params::{Nets, State, Value, python_text};
 use sha2::{Digest, Sha256};
@@ -10,11 +10,11 @@ use crate::Result;
 /// The content of one checkpoint file.
 #[derive(Clone, Debug)]
 pub(super) struct Facts {
-    /// The JSON text of each part that is no tensor, under its name.
+    /// The JSON text of each part that is not a tensor, by its name.
     pub(super) states: Vec<(&'static str, String)>,
     /// The entries of the state dict, in order.
     pub(super) entries: Vec<Entry>,
-    /// What the rebuilt model answered, if it was asked.
+    /// The output of the rebuilt model, if it was run.
     pub(super) forward: Option<Forward>,
 }
 
@@ -37,14 +37,14 @@ pub(super) struct TensorFacts {
     pub(super) dtype: String,
     pub(super) shape: Vec<usize>,
     pub(super) sha256: String,
-    /// The row-major little-endian bytes, where they are known and not just their hash.
+    /// The row-major little-endian bytes, if they are known and not only their hash.
     pub(super) bytes: Option<Vec<u8>>,
     pub(super) layout: Layout,
-    /// Whether it is an `nn.Parameter` and whether it requires a gradient, where that is known.
+    /// Whether it is an `nn.Parameter` and whether it requires a gradient, if that is known.
     pub(super) class: Option<(bool, bool)>,
 }
 
-/// How a tensor lies in its storage, all in elements; equal `storage` numbers are one storage.
+/// The layout of a tensor in its storage, all in elements; equal `storage` numbers are one storage.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Layout {
     pub(super) strides: Vec<usize>,
@@ -52,20 +52,20 @@ pub(super) struct Layout {
     pub(super) storage: usize,
 }
 
-/// A model's answer in evaluation mode.
+/// A model's output in evaluation mode.
 #[derive(Clone, Debug)]
 pub(super) enum Forward {
     Output {
         shape: Vec<usize>,
         data: Vec<f64>,
-        /// The same computed in float64, where that was done.
+        /// The same computed in float64, if that was done.
         reference: Option<Vec<f64>>,
     },
     /// The model could not be rebuilt.
     Refused(String),
 }
 
-/// What a net is given: its positional arguments.
+/// The inputs of a net: its positional arguments.
 #[derive(Clone, Debug)]
 pub(super) struct Input(pub(super) Vec<Argument>);
 
@@ -78,7 +78,7 @@ pub(super) struct Argument {
     pub(super) data: Vec<f64>,
 }
 
-/// The parts beside the tensors, named as in the reports.
+/// The parts other than the tensors, named as in the reports.
 const STATES: [&str; 6] = [
     "net_params",
     "model_params",
@@ -119,7 +119,7 @@ impl Facts {
         }
         let state = |name: &'static str| {
             let value = json::field(report, name)?;
-            // The states are text already; the two plain values are not.
+            // The states are texts already; the two plain values are not.
             let text = match (name, value) {
                 ("training_state_id" | "training_state_present", value) => {
                     python_text::json_dumps(value)
@@ -136,7 +136,7 @@ impl Facts {
         }))
     }
 
-    /// Whether the state dict has entries that are no tensors.
+    /// Whether the state dict has entries that are not tensors.
     pub(super) fn has_objects(&self) -> bool {
         self.entries
             .iter()
@@ -150,7 +150,7 @@ impl Facts {
             .any(|(name, text)| *name == "transforms" && text != "[]")
     }
 
-    /// The same facts as a reader gives them that ignores some keys, each with its state's name.
+    /// The same contents without the keys that a reader ignores, each with its state's name.
     ///
     /// # Errors
     /// When a state is not JSON.
@@ -167,7 +167,7 @@ impl Facts {
         })
     }
 
-    /// Which built-in net it is.
+    /// The kind of the built-in net.
     pub(super) fn net(&self) -> Option<Nets> {
         let (_, state) = self
             .states
@@ -207,7 +207,7 @@ impl Input {
         arguments.collect::<Result<_>>().map(Self)
     }
 
-    /// Three rows of values that float32 has exactly, for a file that comes without a batch.
+    /// Three rows of values that float32 represents exactly, for a file without a batch.
     pub(super) fn plain(width: usize) -> Self {
         let step = |at: usize| {
             let sixteenths = u8::try_from((at * 7) % 48).unwrap_or_default();

@@ -13,11 +13,11 @@ use crate::Result;
 /// The releases whose files are kept, newest first.
 const RELEASES: [&str; 2] = ["0.4.1", "0.2.3"];
 
-/// One checkpoint in all the forms that it was written in.
+/// One checkpoint in all its forms.
 #[derive(Debug)]
 pub(super) struct Fixture {
     pub(super) expected: Facts,
-    /// The batch for the forward pass: the side-car's, which comes with an expected output, or any.
+    /// The batch for the forward pass: the side-car's, which has an expected output, or any.
     pub(super) input: Input,
     pub(super) files: Vec<File>,
 }
@@ -47,7 +47,7 @@ pub(super) fn form(path: &Path) -> Form {
 /// Every fixture of a built-in network, by release and name.
 ///
 /// # Errors
-/// When a side-car cannot be read, or nothing is found at all.
+/// When a side-car cannot be read, or there are no fixtures.
 pub(super) fn built_in(fixtures: &Path) -> Result<Vec<Fixture>> {
     let mut found = Vec::new();
     for release in RELEASES {
@@ -66,10 +66,10 @@ pub(super) fn built_in(fixtures: &Path) -> Result<Vec<Fixture>> {
     }
 }
 
-/// What the release `reader` made of every checkpoint fixture: the class it got, or its exception.
+/// The result of the release `reader` for every checkpoint fixture: the class or the exception.
 ///
 /// # Errors
-/// When the file is missing or of another form.
+/// When the file is missing or has another form.
 pub(super) fn cross_read(fixtures: &Path, reader: &str) -> Result<BTreeMap<String, String>> {
     let path = fixtures.join(format!("nnx-{reader}/cross_read.json"));
     let text =
@@ -137,8 +137,8 @@ fn files_of(fixtures: &Path, release: &str) -> Result<BTreeMap<String, Vec<File>
     Ok(files)
 }
 
-/// The side-car of a fixture. One file of 0.2.3 has none; the script that wrote it gave it the same
-/// content as its namesake of 0.4.1.
+/// The side-car of a fixture. One file of 0.2.3 has none; its script gave it the content of the
+/// file with the same name of 0.4.1.
 fn sidecar(fixtures: &Path, release: &str, name: &str) -> Result<PathBuf> {
     [release]
         .iter()

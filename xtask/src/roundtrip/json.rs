@@ -1,18 +1,18 @@
-//! Reading the JSON that Python wrote, with the names of what is missing.
+//! Reads the JSON that Python wrote; errors name the missing keys.
 
 use nnx_params::{Value, python_text};
 
 use crate::Result;
 
-/// The value behind a key.
+/// The value of a key.
 ///
 /// # Errors
-/// When `value` is no object or lacks the key.
+/// When `value` is not an object or lacks the key.
 pub(super) fn field<'a>(value: &'a Value, key: &str) -> Result<&'a Value> {
     optional(value, key).ok_or_else(|| format!("expected the key `{key}`").into())
 }
 
-/// The value behind a key, if there is one.
+/// The value of a key, if there is one.
 pub(super) fn optional<'a>(value: &'a Value, key: &str) -> Option<&'a Value> {
     match value {
         Value::Map(state) => state.get(key),
@@ -55,8 +55,8 @@ pub(super) fn numbers(value: &Value, key: &str) -> Result<Vec<f64>> {
     Option::ok_or_else(numbers, || wrong(key, "numbers", value))
 }
 
-/// The value with the floats that strict JSON lacks in place of their stand-ins,
-/// `{"float": "nan"}`.
+/// The value with real floats in place of the objects for floats that strict JSON lacks, `{"float":
+/// "nan"}`.
 pub(super) fn with_nonfinite(value: &Value) -> Value {
     match value {
         Value::Map(state) => match (state.len(), state.get("float")) {

@@ -1,4 +1,4 @@
-//! What this workspace finds in a checkpoint.
+//! The contents of a checkpoint as this workspace reads them.
 
 use std::path::Path;
 
@@ -15,20 +15,20 @@ use super::compare::Form;
 use super::facts::{Argument, Content, Entry, Facts, Forward, Input, Layout, TensorFacts, sha256};
 use crate::Result;
 
-/// Opens a file and asks the model in it.
+/// Opens a file and runs the model in it.
 ///
 /// # Errors
-/// When the file cannot be read; a model that cannot be rebuilt is a fact like any other.
+/// When the file cannot be read. It is not an error if the model cannot be rebuilt.
 pub(super) fn open(path: &Path, input: &Input) -> Result<(NNCheckpoint, Facts)> {
     let checkpoint = NNCheckpoint::from_file(path)?;
     let facts = facts(&checkpoint, input)?;
     Ok((checkpoint, facts))
 }
 
-/// The content of a checkpoint and the answer of its model.
+/// The contents of a checkpoint and the output of its model.
 ///
 /// # Errors
-/// When a tensor's bytes cannot be had, or an entry has no JSON form.
+/// When a tensor's bytes cannot be read, or an entry has no JSON form.
 pub(super) fn facts(checkpoint: &NNCheckpoint, input: &Input) -> Result<Facts> {
     let NNCheckpoint {
         net_params,
@@ -101,7 +101,7 @@ fn tensor(tensor: &Tensor) -> Result<TensorFacts> {
     })
 }
 
-/// The value of an entry that is no tensor, where JSON has one.
+/// The value of an entry that is not a tensor, if JSON has one.
 fn plain(graph: &Graph, id: NodeId) -> Result<Value> {
     let list =
         |ids: &[NodeId]| -> Result<Vec<Value>> { ids.iter().map(|&id| plain(graph, id)).collect() };
@@ -124,7 +124,7 @@ fn plain(graph: &Graph, id: NodeId) -> Result<Value> {
     })
 }
 
-/// Rebuilds the model on the CPU and asks it.
+/// Rebuilds the model on the CPU and runs it.
 fn forward(checkpoint: &NNCheckpoint, input: &Input) -> Forward {
     let answer = || -> Result<Forward> {
         let model = NNModel::from_checkpoint_on(checkpoint, Devices::Cpu)?;
@@ -133,7 +133,7 @@ fn forward(checkpoint: &NNCheckpoint, input: &Input) -> Forward {
     answer().unwrap_or_else(|error| Forward::Refused(error.to_string()))
 }
 
-/// What a model answers in evaluation mode.
+/// The output of a model in evaluation mode.
 ///
 /// # Errors
 /// When the forward pass fails.
@@ -159,7 +159,7 @@ fn argument(argument: &Argument) -> Result<CandleTensor> {
     Ok(tensor.to_dtype(dtype)?)
 }
 
-/// What [`NNCheckpoint::to_file`] calls a form, and the suffix that NNx users give it.
+/// The form in [`NNCheckpoint::to_file`], and the suffix that NNx users give it.
 pub(super) fn format(form: Form) -> (CheckpointFormat, &'static str) {
     match form {
         Form::Pickle => (CheckpointFormat::Pickle, "pt"),

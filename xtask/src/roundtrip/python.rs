@@ -1,4 +1,4 @@
-//! The other half of a round trip: the real NNx in a Python of its own.
+//! The other half of a round trip: the real NNx in a separate Python.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -10,17 +10,17 @@ use super::json;
 use crate::Result;
 use crate::workspace::line_of;
 
-/// What runs there; it judges nothing.
+/// The script that runs there; it judges nothing.
 const SCRIPT: &str = include_str!("../../python/roundtrip.py");
 
-/// An interpreter with NNx, and a folder for what is exchanged with it.
+/// An interpreter with NNx, and a folder for the exchanged files.
 #[derive(Debug)]
 pub(super) struct Python<'a> {
     interpreter: &'a Path,
     folder: &'a Path,
 }
 
-/// A file that NNx is to open.
+/// A file that NNx opens.
 #[derive(Clone, Debug)]
 pub(super) struct Question {
     pub(super) name: String,
@@ -28,7 +28,7 @@ pub(super) struct Question {
     pub(super) input: Input,
 }
 
-/// What NNx found in a file, or why it found nothing.
+/// The contents of a file as NNx reads them, or the reason why it cannot.
 pub(super) type Found = Result<Facts, String>;
 
 impl<'a> Python<'a> {
@@ -42,10 +42,10 @@ impl<'a> Python<'a> {
         })
     }
 
-    /// What NNx finds in each file, in the order asked.
+    /// The result of NNx for each file, in the order of the files.
     ///
     /// # Errors
-    /// When Python fails as a whole or answers with another number of files.
+    /// When Python fails, or answers for another number of files.
     pub(super) fn describe(&self, questions: &[Question]) -> Result<Vec<Found>> {
         let manifest = self.folder.join("manifest.json");
         let all = questions.iter().map(Question::to_value).collect();
@@ -62,7 +62,7 @@ impl<'a> Python<'a> {
         }
     }
 
-    /// Has NNx write random models, and gives what it says about them.
+    /// Lets NNx write random models, and returns its description of them.
     ///
     /// # Errors
     /// When Python fails.
@@ -88,7 +88,7 @@ impl<'a> Python<'a> {
     fn run(&self, words: &[&Path]) -> Result<Vec<Value>> {
         let report = self.folder.join("report.json");
         let mut command = Command::new(self.interpreter);
-        // Isolated: neither the user's variables nor other folders have a say in what is imported.
+        // Isolated: neither the user's variables nor other folders affect the imports.
         command
             .arg("-I")
             .arg(self.folder.join("roundtrip.py"))

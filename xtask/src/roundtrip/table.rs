@@ -1,11 +1,11 @@
-//! The table of a round trip: a line a case, its differences below it.
+//! The table of a round trip: one line for each case, with its differences below it.
 
 use std::fmt::Display;
 
 use super::compare::{Form, Outputs, compare, distance};
 use super::facts::{Facts, Forward};
 
-/// Counts what it prints.
+/// Prints the lines and counts them.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     cases: usize,
@@ -21,17 +21,17 @@ pub(super) struct Case {
     pub(super) differences: Vec<String>,
 }
 
-/// What became of a forward pass, or of a write.
+/// The result of a forward pass, or of a write.
 #[derive(Debug, Default)]
 enum Output {
-    /// There was none.
+    /// There was no forward pass.
     #[default]
     None,
-    /// There was no other to compare it with.
+    /// There was no other result to compare with.
     Alone,
     /// The same bits.
     Exact,
-    /// At most that far apart.
+    /// The largest difference.
     Within(f64),
     /// Refused for this reason, as the real NNx does.
     Refused(String),
@@ -57,7 +57,7 @@ impl Case {
         }
     }
 
-    /// A file that could not be read or written at all.
+    /// A file that could not be read or written.
     pub(super) fn failed(error: impl Display) -> Self {
         Self {
             differences: vec![error.to_string()],
@@ -65,7 +65,7 @@ impl Case {
         }
     }
 
-    /// What the real NNx refuses as well.
+    /// A case that the real NNx refuses as well.
     pub(super) fn refused(error: impl Display) -> Self {
         Self {
             output: Output::Refused(error.to_string()),
@@ -96,7 +96,7 @@ impl Table {
             Output::Within(distance) => format!("{distance:.1e}"),
             Output::Refused(why) => {
                 self.refused += 1;
-                // The reason may be of several lines.
+                // The reason may have several lines.
                 remark = format!(
                     " ({})",
                     why.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -119,7 +119,7 @@ impl Table {
         self.differing += usize::from(!case.differences.is_empty());
     }
 
-    /// Prints the verdict and says whether all was equal.
+    /// Prints the verdict and returns whether all cases agree.
     pub(super) fn verdict(&self) -> crate::Result<()> {
         let Self {
             cases,

@@ -1,6 +1,4 @@
-//! Each side opens, judges and goes on from the other's training.
-
-mod ours;
+//! Each side opens and judges the other's training, and resumes it.
 
 use std::path::Path;
 
@@ -8,10 +6,11 @@ use nnx_params::{Checkpoints, Value, python_text};
 use nnx_run::{Algorithm, CheckpointStore, CheckpointTag, NNRun};
 
 use super::python::{Python, path};
+use super::sample_run;
 use super::texts::{member, text, with_floats};
 use crate::Result;
 
-/// The optimizers that Python trains with, the class of each, and what we must call it.
+/// The optimizers that Python trains with, with the class of each and the expected algorithm.
 const OPTIMIZERS: [(&str, Algorithm); 6] = [
     ("adam", Algorithm::Adam),
     ("amsgrad", Algorithm::AmsGrad),
@@ -39,7 +38,7 @@ pub(super) fn judge(python: &mut Python) -> Result<()> {
     }
 
     for (name, algorithm) in OPTIMIZERS {
-        let run = ours::save(root, name, algorithm)?;
+        let run = sample_run::save(root, name, algorithm)?;
         let found = python.ask("loaded", [("root", path(root)), ("run", run.id().into())])?;
         if member(&found, "same_text")? != &Value::Bool(true) {
             return Err(format!("NNx would write another `run.yaml` for {name}").into());
@@ -76,17 +75,21 @@ pub(super) fn judge(python: &mut Python) -> Result<()> {
     }
 }
 
-/// Compares a run with what Python says of it; the number of its checkpoints.
-fn opened(root: &Path, told: &Value, algorithm: Algorithm) -> Result<usize> {
-    let told = with_floats(told);
-    let run = NNRun::load(text(&told, "id")?, root)?;
-    same("state", &run.state()?.into(), member(&told, "state")?)?;
+/// Compares a run with Python's description of it; returns the number of its checkpoints.
+fn opened(root: &Path, answer: &Value, algorithm: Algorithm) -> Result<usize> {
+    let answer = with_floats(answer);
+    let run = NNRun::load(text(&answer, "id")?, root)?;
+    same("state", &run.state()?.into(), member(&answer, "state")?)?;
     let idps = run.idps().iter().map(|idp| Value::from(idp.state()));
-    same("idps", &Value::List(idps.collect()), member(&told, "idps")?)?;
-    series(&run, member(&told, "series")?)?;
+    same(
+        "idps",
+        &Value::List(idps.collect()),
+        member(&answer, "idps")?,
+    )?;
+    series(&run, member(&answer, "series")?)?;
 
     let store = run.store(root)?;
-    let points = member(&told, "points")?.as_map().ok_or("a mapping")?;
+    let points = member(&answer, "points")?.as_map().ok_or("a mapping")?;
     let mut tags: Vec<String> = store.tags()?.iter().map(ToString::to_string).collect();
     let mut expected: Vec<&str> = points.keys().collect();
     tags.sort();
@@ -105,7 +108,7 @@ fn opened(root: &Path, told: &Value, algorithm: Algorithm) -> Result<usize> {
 fn checkpoint(
     store: &CheckpointStore,
     tag: &CheckpointTag,
-    told: &Value,
+    answer: &Value,
     algorithm: Algorithm,
 ) -> Result<()> {
     let manifest = store.verify(tag)?.ok_or("there is no manifest")?;
@@ -115,16 +118,16 @@ fn checkpoint(
     same(
         "epoch",
         &found.idp.epoch_idx().into(),
-        member(told, "epoch")?,
+        member(answer, "epoch")?,
     )?;
     let generation = manifest.generation();
     same(
         "generation",
         &generation.into(),
-        member(told, "generation")?,
+        member(answer, "generation")?,
     )?;
     let keys: Vec<&str> = state.keys().collect();
-    same("keys", &keys.clone().into(), member(told, "keys")?)?;
+    same("keys", &keys.clone().into(), member(answer, "keys")?)?;
     if keys.len() != 24 || state.generation() != generation {
         return Err("24 keys and the manifest's ordinal are expected".into());
     }
@@ -135,7 +138,7 @@ fn checkpoint(
     same(
         "class",
         &optimizer.class().map(Value::from).into(),
-        member(told, "class")?,
+        member(answer, "class")?,
     )?;
     let parameters = || {
         optimizer
@@ -149,28 +152,28 @@ fn checkpoint(
     same(
         "names",
         &Value::List(names.collect()),
-        member(told, "names")?,
+        member(answer, "names")?,
     )?;
-    let slots = member(told, "slots")?.as_map().ok_or("a mapping")?;
+    let slots = member(answer, "slots")?.as_map().ok_or("a mapping")?;
     for parameter in parameters() {
         let name = parameter.name().ok_or("a parameter has a name")?;
-        let Some(told) = slots.get(name).and_then(Value::as_map) else {
+        let Some(answer) = slots.get(name).and_then(Value::as_map) else {
             match parameter.slot_names().next() {
                 Some(slot) => return Err(format!("`{slot}` of `{name}` is none").into()),
                 None => continue,
             }
         };
         let found: Vec<&str> = parameter.slot_names().collect();
-        if found != told.keys().collect::<Vec<_>>() {
+        if found != answer.keys().collect::<Vec<_>>() {
             return Err(format!("`{name}` has {found:?}").into());
         }
-        for (slot, told) in told {
+        for (slot, answer) in answer {
             let value = match parameter.slot(slot) {
                 Some(nnx_run::Data::Tensor(tensor)) => Value::List(floats(tensor)?),
                 Some(value) => value.to_value().ok_or("plain data")?,
                 None => Value::None,
             };
-            same(slot, &value, told)?;
+            same(slot, &value, answer)?;
         }
     }
     let counters = state.counters().ok_or("there are no counters")?;
@@ -182,7 +185,7 @@ fn checkpoint(
     same(
         "counters",
         &Value::Map(counters.into_iter().collect()),
-        member(told, "counters")?,
+        member(answer, "counters")?,
     )
 }
 
@@ -195,14 +198,14 @@ fn floats(tensor: &nnx_checkpoint::Tensor) -> Result<Vec<Value>> {
         .collect())
 }
 
-/// The series of NNx's chart against our metrics of each epoch.
-fn series(run: &NNRun, told: &Value) -> Result<()> {
+/// Compares the series of NNx's chart with the metrics of each epoch.
+fn series(run: &NNRun, answer: &Value) -> Result<()> {
     let epochs = run.epochs();
     let numbers = epochs.iter().map(|epoch| Value::from(epoch.epoch));
     same(
         "epochs",
         &Value::List(numbers.collect()),
-        member(told, "epochs")?,
+        member(answer, "epochs")?,
     )?;
     type Of = fn(&nnx_run::EpochMetrics) -> Option<f64>;
     let series: [(&str, Of); 5] = [
@@ -216,26 +219,28 @@ fn series(run: &NNRun, told: &Value) -> Result<()> {
         let values = epochs
             .iter()
             .map(|epoch| Value::Float(of(epoch).unwrap_or(f64::NAN)));
-        same(name, &Value::List(values.collect()), member(told, name)?)?;
+        same(name, &Value::List(values.collect()), member(answer, name)?)?;
     }
     Ok(())
 }
 
 /// Whether the last epoch of a resumed training counts on from the one that it came from.
-fn went_on(root: &Path, told: &Value) -> Result<()> {
-    let run = NNRun::load(text(told, "id")?, root)?;
+fn went_on(root: &Path, answer: &Value) -> Result<()> {
+    let run = NNRun::load(text(answer, "id")?, root)?;
     let store = run.store(root)?;
     let state = store.load_training_state(&Checkpoints::Last.into())?;
     let state = state.ok_or("there is no training state")?;
     let first = run.idps().first().and_then(|idp| idp.epoch_idx().as_i64());
-    if first != Some(ours::EPOCHS) || state.completed_epoch() != Some((ours::EPOCHS + 1).into()) {
+    if first != Some(sample_run::EPOCHS)
+        || state.completed_epoch() != Some((sample_run::EPOCHS + 1).into())
+    {
         return Err(format!("the epochs begin with {first:?}").into());
     }
     let optimizer = state.optimizer()?.ok_or("there is no optimizer")?;
     for group in optimizer.groups() {
         for parameter in group.parameters() {
             // Three batches an epoch, two epochs.
-            let expected = (ours::STEPS + 6) as f64;
+            let expected = (sample_run::STEPS + 6) as f64;
             if parameter.step().is_some_and(|step| step != expected) {
                 return Err(format!("{:?} updates, not {expected}", parameter.step()).into());
             }

@@ -1,4 +1,4 @@
-//! A writer is killed, at every step of a save and at any moment.
+//! Kills a writer at every step of a save and at random moments.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -12,10 +12,11 @@ use super::python::{Python, path};
 use super::{RUN, numbered};
 use crate::Result;
 
-/// What makes this program the writer that gets killed: a root, a number, and a step to stop at.
+/// The arguments with which this program is the killed writer: a root, a number, and a step to stop
+/// at.
 pub(super) const WRITER: &str = "--write";
 
-/// Saves from a number on until it is killed, or stops itself behind a step.
+/// Saves, beginning with a number, until it is killed or stops itself after a step.
 pub(super) fn write(root: &Path, from: i64, stop: Option<String>) -> Result<()> {
     let store = CheckpointStore::new(RUN, root)?.on_step(move |step| {
         if stop.as_deref() == Some(&format!("{step:?}")) {
@@ -57,10 +58,11 @@ impl Tally {
     }
 }
 
-/// Kills, and judges what is left; with Python, Python must find the same.
+/// Kills writers, and judges the files that are left; with Python, Python must find the same.
 pub(super) fn judge(mut python: Option<&mut Python>, kills: u32) -> Result<()> {
     let mut steps = Tally::default();
-    // From a training state to another one, to weights alone, and from those to a state again.
+    // From one training state to another, to weights without a state, and from those to a state
+    // again.
     for from in [1, 2, 3] {
         for step in SaveStep::ALL {
             let is_of_state = matches!(step, SaveStep::StateWritten | SaveStep::CopyWritten);
@@ -98,47 +100,48 @@ pub(super) fn judge(mut python: Option<&mut Python>, kills: u32) -> Result<()> {
     numbered::save(&store, 1)?;
     let (mut last, mut moments) = (1, Tally::default());
     for kill in 0..kills {
-        let told = killed(root.path(), last + 1, kill)?.unwrap_or(last);
+        let reported = killed(root.path(), last + 1, kill)?.unwrap_or(last);
         let found = agreed(&store, root.path(), python.as_deref_mut(), &mut moments)?;
-        if found != told && found != told + 1 {
-            return Err(format!("{found} is there after {told} was saved").into());
+        if found != reported && found != reported + 1 {
+            return Err(format!("{found} is there after {reported} was saved").into());
         }
-        moments.take(found != told);
+        moments.take(found != reported);
         last = found;
     }
     report("at any moment", &moments);
     Ok(())
 }
 
-/// Kills a writer at a moment that the number of the kill decides; the last number that it said.
+/// Kills a writer at a moment that depends on the number of the kill; returns the last number that
+/// it printed.
 fn killed(root: &Path, from: i64, kill: u32) -> Result<Option<i64>> {
-    /// Some saves fit into that.
+    /// Several saves fit into that time.
     const MOST_MICROSECONDS: u64 = 25_000;
 
     let mut child = start(root, from, None)?;
     let answers = child.stdout.take().ok_or("the writer has no pipe")?;
-    let mut told = None;
+    let mut reported = None;
     let mut lines = BufReader::new(answers).lines();
     if let Some(line) = lines.next() {
-        told = Some(line?.parse()?);
+        reported = Some(line?.parse()?);
         let moment = u64::from(kill).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         thread::sleep(Duration::from_micros(moment % MOST_MICROSECONDS));
         child.kill()?;
     }
     for line in lines {
-        // A line may be cut.
+        // The last line may be incomplete.
         let line = line?;
-        told = line
+        reported = line
             .parse()
             .ok()
-            .filter(|number| Some(*number) > told)
-            .or(told);
+            .filter(|number| Some(*number) > reported)
+            .or(reported);
     }
     child.wait()?;
-    Ok(told)
+    Ok(reported)
 }
 
-/// The number that is there, whole, which Python must agree on.
+/// The number of the complete save that is there, on which Python must agree.
 fn agreed(
     store: &CheckpointStore,
     root: &Path,

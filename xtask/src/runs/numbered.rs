@@ -1,4 +1,5 @@
-//! Checkpoints and training states of one number, so that two saves cannot be mistaken for another.
+//! Checkpoints and training states with a number, so that two saves cannot be mistaken for each
+//! other.
 
 use nnx_checkpoint::{Dtype, NNCheckpoint, StateDict, Tensor};
 use nnx_params::{
@@ -21,7 +22,7 @@ const ADAM: Optimizer = Optimizer::Adam {
     decoupled_weight_decay: false,
 };
 
-/// Saves the checkpoint of a number; every third one is of weights alone.
+/// Saves the checkpoint with a number; every third one has no training state.
 pub(super) fn save(store: &CheckpointStore, number: i64) -> Result<()> {
     let state = match number % 3 {
         0 => None,
@@ -35,7 +36,7 @@ pub(super) fn save(store: &CheckpointStore, number: i64) -> Result<()> {
     Ok(())
 }
 
-/// The number of the save that is there, once everything was found to be of that one.
+/// The number of the save that is there, after a check that all files belong to it.
 pub(super) fn whole(store: &CheckpointStore) -> Result<i64> {
     let manifest = store.verify(&Checkpoints::Last.into())?;
     let number = pair(store)?;
@@ -45,7 +46,7 @@ pub(super) fn whole(store: &CheckpointStore) -> Result<i64> {
     }
 }
 
-/// The number of the checkpoint that is there, once its training state was found to be of it.
+/// The number of the checkpoint that is there, after a check that its training state belongs to it.
 pub(super) fn pair(store: &CheckpointStore) -> Result<i64> {
     let tag = Checkpoints::Last.into();
     let (found, state) = store.load_with_training_state(&tag)?;

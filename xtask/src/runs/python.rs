@@ -1,4 +1,4 @@
-//! The real NNx in a Python that answers questions, one a line.
+//! The real NNx in a Python that answers questions, one in each line.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -9,7 +9,7 @@ use nnx_params::{State, Value, python_text};
 use crate::Result;
 use crate::workspace::line_of;
 
-/// What runs there; it judges nothing but what it loads.
+/// The script that runs there; it judges only the files that it loads.
 const SCRIPT: &str = include_str!("../../python/runs.py");
 
 /// A Python that waits for questions.
@@ -23,7 +23,7 @@ pub(super) struct Python {
 impl Python {
     pub(super) fn start(interpreter: &Path) -> Result<Self> {
         let mut command = Command::new(interpreter);
-        // Isolated: neither the user's variables nor other folders have a say in what is imported.
+        // Isolated: neither the user's variables nor other folders affect the imports.
         command.args(["-I", "-c", SCRIPT]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         command.stderr(Stdio::null());
@@ -50,7 +50,7 @@ impl Python {
         self.answer(function)
     }
 
-    /// Asks without waiting; [`answer`](Self::answer) gives the answer.
+    /// Sends a question without waiting; [`answer`](Self::answer) returns the answer.
     pub(super) fn put<const N: usize>(
         &mut self,
         function: &str,
@@ -63,7 +63,7 @@ impl Python {
         Ok(questions.flush()?)
     }
 
-    /// The answer to the first question that has none yet.
+    /// The answer to the first question without an answer.
     pub(super) fn answer(&mut self, function: &str) -> Result<Value> {
         let mut line = String::new();
         if self.answers.read_line(&mut line)? == 0 {
@@ -84,7 +84,7 @@ impl Python {
 
 impl Drop for Python {
     fn drop(&mut self) {
-        // At the end of its questions it ends.
+        // Python ends after the last question.
         drop(self.questions.take());
         let _ = self.child.wait();
     }

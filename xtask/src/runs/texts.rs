@@ -1,4 +1,4 @@
-//! Random states and histories: the same text from both, and the same values back.
+//! Random states and histories: both sides write the same text, and read the same values back.
 
 use nnx_params::{NNIterationDataPoint, State, Value, python_text};
 use nnx_run::history::{from_csv, to_csv};
@@ -7,7 +7,7 @@ use nnx_run::yaml::{from_yaml, to_yaml};
 use super::python::{Python, path};
 use crate::Result;
 
-/// Random states, and random histories, which take Python longer.
+/// The number of random states, and of random histories, which take Python longer.
 const STATES: usize = 5_000;
 const HISTORIES: usize = 400;
 

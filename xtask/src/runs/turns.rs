@@ -1,4 +1,4 @@
-//! Python and this program save one checkpoint, in turn and at once.
+//! Python and this program save one checkpoint, in turn and at the same time.
 
 use std::error::Error;
 use std::thread;
@@ -11,7 +11,8 @@ use super::python::{Python, path};
 use super::{RUN, numbered};
 use crate::Result;
 
-/// Python asks for the lock again every 50 ms, and would hardly ever get it from who never pauses.
+/// Python asks for the lock every 50 ms, and would hardly ever get it from a process that never
+/// pauses.
 const PAUSE: Duration = Duration::from_millis(40);
 
 pub(super) fn judge(python: &mut Python, rounds: u32) -> Result<()> {
@@ -44,10 +45,10 @@ pub(super) fn judge(python: &mut Python, rounds: u32) -> Result<()> {
     }
     println!("{rounds} rounds in turn: each read the other's save whole");
 
-    // Now neither waits for the other but at the lock: we save for as long as Python saves, loads
+    // Now each waits for the other only at the lock. This side saves as long as Python saves, loads
     // and judges.
     let (mut ours, mut saves) = (2 * i64::from(rounds) + 1, 0);
-    // How often Python found our save behind its own, and its own.
+    // How often Python found our save after its own, and its own.
     let mut found_by_python = [0, 0];
     for round in 0..i64::from(rounds) {
         let theirs = 2 * (i64::from(rounds) + round) + 2;
@@ -61,7 +62,7 @@ pub(super) fn judge(python: &mut Python, rounds: u32) -> Result<()> {
                 numbered::save(&store, ours)?;
                 ours += 2;
                 saves += 1;
-                // Another save may come between a look at the manifest and one at the checkpoint.
+                // Another save may come between reading the manifest and reading the checkpoint.
                 store.verify(&Checkpoints::Last.into())?;
                 numbered::pair(&store)?;
                 thread::sleep(PAUSE);

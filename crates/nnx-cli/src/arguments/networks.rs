@@ -181,6 +181,6 @@ pub(crate) struct Summary {
 fn at_least_one(text: &str) -> Result<usize, String> {
     match text.parse::<usize>() {
         Ok(number) if number > 0 => Ok(number),
-        _ => Err("expected a whole number from 1".to_owned()),
+        _ => Err("expected a whole number of at least 1".to_owned()),
     }
 }

@@ -1,4 +1,4 @@
-//! Many conversions: every checkpoint below a folder.
+//! Converts every checkpoint below a folder.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -21,40 +21,40 @@ use crate::outcome::{EXIT_ERROR, EXIT_OK, Outcome};
 use crate::path::PathText;
 use crate::size;
 
-/// What the name of an index ends with.
+/// The end of the name of an index.
 const INDEX: &str = ".index.json";
 
-/// A checkpoint below the folder, and what becomes of it.
+/// A checkpoint below the folder, and its result.
 struct Job {
     source: PathBuf,
     target: PathBuf,
 }
 
-/// What lies below the folder.
+/// The contents of the folder.
 #[derive(Default)]
-struct Found {
+struct FolderContents {
     sources: Vec<PathBuf>,
-    failed: Vec<Failed>,
-    /// Files that are no checkpoints and do not look as if they should be.
+    failed: Vec<FailedConversion>,
+    /// Files that are not checkpoints, neither by their contents nor by their names.
     skipped: Vec<PathBuf>,
 }
 
 #[derive(Serialize)]
-struct Summary {
-    converted: Vec<report::Report>,
-    failed: Vec<Failed>,
+struct BatchReport {
+    converted: Vec<report::ConvertReport>,
+    failed: Vec<FailedConversion>,
     skipped: Vec<PathText>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<Failure>,
 }
 
 #[derive(Serialize)]
-struct Failed {
+struct FailedConversion {
     source: PathText,
     error: Failure,
 }
 
-impl Failed {
+impl FailedConversion {
     fn new(source: &Path, error: Failure) -> Self {
         Self {
             source: PathText::new(source),
@@ -73,7 +73,7 @@ pub(super) fn run(
         Ok(found) => found,
         Err(failure) => return Outcome::failure(&failure, arguments.json),
     };
-    let mut summary = Summary {
+    let mut summary = BatchReport {
         converted: Vec::new(),
         failed: found.failed,
         skipped: found
@@ -97,9 +97,11 @@ pub(super) fn run(
                 text.push_str(&report::text(&job.source, &done, options));
                 summary
                     .converted
-                    .push(report::Report::new(&job.source, &done, options));
+                    .push(report::ConvertReport::new(&job.source, &done, options));
             }
-            Err(Stop::Failed(error)) => summary.failed.push(Failed::new(&job.source, error)),
+            Err(Stop::Failed(error)) => summary
+                .failed
+                .push(FailedConversion::new(&job.source, error)),
             Err(Stop::Interrupted(_)) => {
                 summary.error = Some(Failure::new(
                     "interrupted",
@@ -115,7 +117,7 @@ pub(super) fn run(
     }
     if !summary.skipped.is_empty() {
         text.push_str(&format!(
-            "skipped {}, no checkpoints by their contents or names\n",
+            "skipped {}: not checkpoints by contents or name\n",
             size::count(summary.skipped.len(), "file")
         ));
     }
@@ -137,35 +139,33 @@ pub(super) fn run(
     outcome
 }
 
-/// What lies below a folder that is converted into another one.
-fn find(folder: &Path, out: &Path) -> Result<Found, Failure> {
+/// The contents of a folder that is converted into another folder.
+fn find(folder: &Path, out: &Path) -> Result<FolderContents, Failure> {
     if !folder.is_dir() {
-        return Err(Failure::usage("`--out` goes with a folder as source"));
+        return Err(Failure::usage("`--out` needs a folder as source"));
     }
     if inside(out, folder) {
         return Err(Failure::usage(
-            "the folder of `--out` lies within the source, where its files would be sources too",
+            "the folder of `--out` is within the source, so its files would be sources too",
         ));
     }
-    let mut found = Found::default();
+    let mut found = FolderContents::default();
     found.collect(folder);
     if found.sources.is_empty() && found.failed.is_empty() {
-        return Err(Failure::new(
-            "not_a_checkpoint",
-            "there is no checkpoint below the folder",
-        )
-        .in_path(folder));
+        return Err(
+            Failure::new("not_a_checkpoint", "the folder contains no checkpoint").in_path(folder),
+        );
     }
     Ok(found)
 }
 
-/// The targets of the sources. Those that would get one and the same fail.
+/// The targets of the sources. Sources with the same target fail.
 fn jobs(
     sources: Vec<PathBuf>,
     folder: &Path,
     out: &Path,
     options: &ConvertOptions,
-    failed: &mut Vec<Failed>,
+    failed: &mut Vec<FailedConversion>,
 ) -> Vec<Job> {
     let format = options.to.unwrap_or(TargetFormat::SafeTensors);
     let mut by_target: IndexMap<PathBuf, Vec<PathBuf>> = IndexMap::new();
@@ -183,11 +183,11 @@ fn jobs(
                     let error = Failure::new(
                         "name_collision",
                         format!(
-                            "another file would become `{}` too; convert one of them by itself",
+                            "another file has the same target `{}`; convert them one by one",
                             target.display()
                         ),
                     );
-                    failed.push(Failed::new(&source, error.in_path(&source)));
+                    failed.push(FailedConversion::new(&source, error.in_path(&source)));
                 }
             }
         }
@@ -195,9 +195,9 @@ fn jobs(
     jobs
 }
 
-/// What a source becomes, below the folder of the targets. A standard name becomes the standard name
-/// of the other format, by which loaders look for it; another name gets another extension. The files
-/// that an index names become one file.
+/// The target of a source, below the folder of the targets. A standard name becomes the standard
+/// name of the other format, by which loaders find it; another name gets another extension. The
+/// files that an index names become one file.
 fn target_name(source: &Path, format: TargetFormat) -> PathBuf {
     let extension = match format {
         TargetFormat::Torch => "pt",
@@ -225,7 +225,7 @@ fn is_index(path: &Path) -> bool {
     WeightsName::is_index(&name)
 }
 
-/// Whether a path lies in a folder, as far as they exist.
+/// Whether a path is in a folder, as far as both exist.
 fn inside(path: &Path, folder: &Path) -> bool {
     let Ok(folder) = folder.canonicalize() else {
         return false;
@@ -235,16 +235,17 @@ fn inside(path: &Path, folder: &Path) -> bool {
         .is_some_and(|path| path.starts_with(&folder))
 }
 
-impl Found {
+impl FolderContents {
     /// Finds the checkpoints below a folder, in the order of their names. The shards that an index
-    /// names are no checkpoints of their own. Links to files are followed, links to folders are not.
+    /// names are not listed as separate checkpoints. Links to files are followed, links to folders
+    /// are not.
     fn collect(&mut self, folder: &Path) {
         let entries = fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
         let mut entries = match entries {
             Ok(entries) => entries,
             Err(error) => {
                 let error = Failure::new("io", error.to_string()).in_path(folder);
-                self.failed.push(Failed::new(folder, error));
+                self.failed.push(FailedConversion::new(folder, error));
                 return;
             }
         };
@@ -258,7 +259,7 @@ impl Found {
             } else if path.is_dir() {
                 self.skipped.push(path);
             } else {
-                // What is wrong with an index is told when it is converted.
+                // The conversion reports the errors of an index.
                 if is_index(&path) {
                     shards.extend(shards_of(&path).unwrap_or_default());
                 }
@@ -276,15 +277,15 @@ impl Found {
                 Ok(false) => self.skipped.push(path),
                 Err(error) => {
                     let error = Failure::new("io", error.to_string()).in_path(&path);
-                    self.failed.push(Failed::new(&path, error));
+                    self.failed.push(FailedConversion::new(&path, error));
                 }
             }
         }
     }
 }
 
-/// Whether a file has the name of a checkpoint: one that is none by its contents is an error to be
-/// told, such as a pointer that Git LFS left.
+/// Whether a file has the name of a checkpoint. If its contents are something else, such as a
+/// pointer that Git LFS left, that is an error to report.
 fn is_meant(path: &Path) -> bool {
     TargetFormat::from_extension(path).is_some()
 }

@@ -1,15 +1,16 @@
-//! A wish to stop, as Ctrl-C sends it.
+//! Interruption by a signal, such as Ctrl-C.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether somebody wants the work to stop.
+/// Whether an interruption was requested.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Interrupt(Arc<AtomicBool>);
 
 impl Interrupt {
-    /// Listens for the signals that ask a program to end. The first one lets the work clean up
-    /// behind itself; after that the next conversion to the same target does.
+    /// Handles the signals that ask a program to end. After the first one the work cleans up and
+    /// stops. After the second one the program ends at once, and the next conversion to the same
+    /// target cleans up.
     pub(super) fn listen() -> Self {
         let interrupt = Self::default();
         let heard = interrupt.clone();

@@ -31,13 +31,13 @@ pub(super) fn run(
     }
 }
 
-/// Why there is no result.
+/// The reason why there is no result.
 pub(super) enum Stop {
     Interrupted(Failure),
     Failed(Failure),
 }
 
-/// Converts, with a bar when it takes its time.
+/// Converts, with a bar if it takes long.
 pub(super) fn convert(
     source: &Path,
     target: &Path,
@@ -49,10 +49,10 @@ pub(super) fn convert(
     let bar: RefCell<Option<(Progress, u64)>> = RefCell::new(None);
     let outcome = convert_with(source, target, options, &mut |progress| {
         let mut bar = bar.borrow_mut();
-        let (bar, told) =
-            bar.get_or_insert_with(|| (Progress::of(progress.total, Unit::Bytes, "converting"), 0));
-        bar.advance(progress.done.saturating_sub(*told));
-        *told = progress.done;
+        let (bar, advanced) = bar
+            .get_or_insert_with(|| (Progress::new(progress.total, Unit::Bytes, "converting"), 0));
+        bar.advance(progress.done.saturating_sub(*advanced));
+        *advanced = progress.done;
         if interrupt.is_heard() {
             ControlFlow::Break(())
         } else {

@@ -1,4 +1,4 @@
-//! What a conversion did, for people and for scripts.
+//! The report of a conversion, for people and for scripts.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -11,12 +11,12 @@ use crate::json;
 use crate::path::PathText;
 use crate::size;
 
-/// Values that are listed.
+/// The number of values that are listed.
 const SHOWN: usize = 20;
 
 /// One conversion for a script.
 #[derive(Debug, Serialize)]
-pub(super) struct Report {
+pub(super) struct ConvertReport {
     source: PathText,
     source_format: &'static str,
     format: &'static str,
@@ -44,7 +44,7 @@ struct Dropped {
     value: String,
 }
 
-impl Report {
+impl ConvertReport {
     pub(super) fn new(source: &Path, done: &Conversion, options: &ConvertOptions) -> Self {
         let files = done.files.iter().map(|(path, bytes)| File {
             path: PathText::new(path),
@@ -72,7 +72,7 @@ impl Report {
 }
 
 pub(super) fn json(source: &Path, done: &Conversion, options: &ConvertOptions) -> String {
-    json::object(&Report::new(source, done, options))
+    json::object(&ConvertReport::new(source, done, options))
 }
 
 pub(super) fn text(source: &Path, done: &Conversion, options: &ConvertOptions) -> String {
@@ -82,7 +82,7 @@ pub(super) fn text(source: &Path, done: &Conversion, options: &ConvertOptions) -
     } else {
         "wrote"
     };
-    // A `String` takes whatever is written.
+    // Writing to a `String` cannot fail.
     let _ = writeln!(
         out,
         "{} ({}) → {}: {verb} {}, {}{}{}",

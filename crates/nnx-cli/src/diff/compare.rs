@@ -1,8 +1,8 @@
-//! Comparing the tensors that two checkpoints both have.
+//! Compares the tensors that are in both checkpoints.
 
 use nnx::checkpoint::TensorEntry;
 
-use super::differences::{Pair, Values};
+use super::differences::{DifferentTensor, Values};
 use super::number;
 use crate::failure::Failure;
 use crate::layout;
@@ -13,21 +13,22 @@ use crate::progress::{Progress, Unit};
 /// Bytes compared between two steps of the progress bar; a multiple of every element's size.
 const STEP: usize = 1 << 22;
 
-/// The tensors of both that are not the same bit for bit, in the order of `a`, and how many are.
+/// The tensors in both checkpoints that are not the same bit for bit, in the order of `a`, and the
+/// number of tensors that are.
 pub(super) fn tensors(
     a: &Opened,
     b: &Opened,
     tolerance: Option<f64>,
-) -> Result<(Vec<Pair>, usize), Failure> {
+) -> Result<(Vec<DifferentTensor>, usize), Failure> {
     let shared: Vec<(&str, &TensorEntry, &TensorEntry)> = a
         .tensors()
         .filter_map(|(name, tensor)| Some((name, tensor, b.entry(name)?)))
         .collect();
     let total = shared.iter().map(|(_, tensor, _)| tensor.byte_len());
     let total = total.fold(0, u64::saturating_add);
-    let progress = Progress::of(total, Unit::Bytes, "comparing");
+    let progress = Progress::new(total, Unit::Bytes, "comparing");
     let pairs = parallel::map(&shared, |&(name, x, y)| {
-        let pair = |values| Pair {
+        let pair = |values| DifferentTensor {
             name: name.to_owned(),
             dtype: [x.dtype(), y.dtype()],
             shape: [x.shape().to_vec(), y.shape().to_vec()],
@@ -50,7 +51,7 @@ pub(super) fn tensors(
     Ok((pairs.into_iter().flatten().collect(), identical))
 }
 
-/// How the values of a tensor differ; none when they are the same bit for bit.
+/// The difference between the values of two tensors; `None` if they are the same bit for bit.
 fn values(
     a: &Opened,
     b: &Opened,
@@ -86,8 +87,8 @@ impl Values {
     }
 }
 
-/// Whether a difference may be overlooked. Only that of floats may, and only if a tolerance is
-/// given; a NaN against a number never.
+/// Whether a difference is within the tolerance. This is possible only for floats, and only if a
+/// tolerance is given. A NaN never equals a number.
 fn is_within(values: Option<Values>, tolerance: Option<f64>) -> bool {
     match (values, tolerance) {
         (Some(values), Some(tolerance)) if !values.scales_differ => values

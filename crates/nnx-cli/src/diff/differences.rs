@@ -1,4 +1,4 @@
-//! How two checkpoints differ; the form as JSON is that of `nnx diff --json`.
+//! The differences between two checkpoints; the JSON form is that of `nnx diff --json`.
 
 use std::path::PathBuf;
 
@@ -18,18 +18,18 @@ pub(super) struct Differences {
     pub(super) tolerance: Option<f64>,
     /// Whether nothing differs beyond the tolerance.
     pub(super) same: bool,
-    /// How many tensors are the same bit for bit.
+    /// The number of tensors that are the same bit for bit.
     pub(super) identical: usize,
     pub(super) only_in_a: Vec<Lone>,
     pub(super) only_in_b: Vec<Lone>,
-    /// The tensors of both that are not the same bit for bit.
-    pub(super) different: Vec<Pair>,
-    /// The largest difference of floats; none when no floats were compared that differ.
+    /// The tensors in both checkpoints that are not the same bit for bit.
+    pub(super) different: Vec<DifferentTensor>,
+    /// The largest difference of floats; `None` if no floats differ.
     #[serde(serialize_with = "number")]
     pub(super) largest_difference: Option<f64>,
 }
 
-/// A tensor that one of the two lacks.
+/// A tensor that is in only one of the checkpoints.
 #[derive(Debug, Serialize)]
 pub(super) struct Lone {
     pub(super) name: String,
@@ -38,9 +38,9 @@ pub(super) struct Lone {
     pub(super) shape: Vec<usize>,
 }
 
-/// A tensor of both that is not the same.
+/// A tensor that is in both checkpoints and differs.
 #[derive(Debug, Serialize)]
-pub(super) struct Pair {
+pub(super) struct DifferentTensor {
     pub(super) name: String,
     #[serde(serialize_with = "dtypes")]
     pub(super) dtype: [Dtype; 2],
@@ -51,32 +51,32 @@ pub(super) struct Pair {
     pub(super) within_tolerance: bool,
 }
 
-/// How the values of two tensors of one dtype and shape differ.
+/// The difference between the values of two tensors of the same dtype and shape.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(super) struct Values {
     pub(super) elements: u64,
     /// Elements that are not the same bit for bit.
     pub(super) elements_different: u64,
-    /// The largest absolute difference; NaN when a number stands against a NaN. None when the
-    /// values are no floats.
+    /// The largest absolute difference; NaN if a number is compared with NaN; `None` if the values
+    /// are not floats.
     #[serde(serialize_with = "number")]
     pub(super) largest_difference: Option<f64>,
-    /// Whether something that belongs to the values differs, such as a quantised tensor's scale.
+    /// Whether the scale or the zero point of a quantised tensor differs.
     pub(super) scales_differ: bool,
 }
 
 impl Differences {
-    /// `compared`: for each tensor of `a` that `b` has too and that is not the same, how it
-    /// differs; and how many are the same.
-    pub(super) fn of(
+    /// `compared`: for each tensor of `a` that is also in `b` and differs, the difference; and the
+    /// number of equal tensors.
+    pub(super) fn new(
         arguments: &Diff,
         a: &Opened,
         b: &Opened,
-        (different, identical): (Vec<Pair>, usize),
+        (different, identical): (Vec<DifferentTensor>, usize),
     ) -> Self {
         let lone = |of: &Opened, other: &Opened| {
             let lone = of.tensors().filter(|(name, _)| other.entry(name).is_none());
-            lone.map(|(name, tensor)| Lone::of(name, tensor))
+            lone.map(|(name, tensor)| Lone::new(name, tensor))
                 .collect::<Vec<_>>()
         };
         let (only_in_a, only_in_b) = (lone(a, b), lone(b, a));
@@ -100,7 +100,7 @@ impl Differences {
 }
 
 impl Lone {
-    fn of(name: &str, tensor: &TensorEntry) -> Self {
+    fn new(name: &str, tensor: &TensorEntry) -> Self {
         Self {
             name: name.to_owned(),
             dtype: tensor.dtype(),
@@ -117,7 +117,7 @@ fn dtypes<S: Serializer>(dtypes: &[Dtype; 2], serializer: S) -> Result<S::Ok, S:
     serializer.collect_seq(dtypes.map(Dtype::name))
 }
 
-/// JSON has no word for infinities and NaN: they are texts, as in the states of `nnx inspect`.
+/// JSON has no infinities and no NaN: they are texts, as in the states of `nnx inspect`.
 fn number<S: Serializer>(number: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
     match number {
         None => serializer.serialize_none(),

@@ -1,9 +1,9 @@
-//! The numbers that elements stand for, and how far apart they are.
+//! The numeric values of elements, and the differences between them.
 
 use nnx::checkpoint::Dtype;
 
-/// How many elements of two runs of one dtype are not the same bit for bit, and the largest
-/// absolute difference of those; none where the elements are no floats.
+/// The number of elements that are not the same bit for bit, and their largest absolute difference;
+/// `None` if the elements are not floats.
 pub(super) fn compare(dtype: Dtype, left: &[u8], right: &[u8]) -> (u64, Option<f64>) {
     let (mut different, mut largest) = (0, None);
     let size = dtype.size();
@@ -18,13 +18,13 @@ pub(super) fn compare(dtype: Dtype, left: &[u8], right: &[u8]) -> (u64, Option<f
     (different, largest)
 }
 
-/// The larger of two differences; NaN is larger than any.
+/// The larger of two differences; NaN is larger than every number.
 pub(super) fn larger(a: f64, b: f64) -> f64 {
     if a.is_nan() || a > b { a } else { b }
 }
 
-/// How far apart two elements are: the absolute difference of floats, the modulus of that of
-/// complex numbers; none for other dtypes.
+/// The difference between two elements: for floats the absolute difference, for complex numbers the
+/// modulus of the difference, `None` for other dtypes.
 fn distance(dtype: Dtype, left: &[u8], right: &[u8]) -> Option<f64> {
     match dtype {
         Dtype::Complex32 | Dtype::Complex64 | Dtype::Complex128 => {
@@ -54,7 +54,7 @@ fn distance(dtype: Dtype, left: &[u8], right: &[u8]) -> Option<f64> {
     }
 }
 
-/// The absolute difference; none between equal infinities or two NaN, whatever their bits.
+/// The absolute difference; `None` between equal infinities or two NaN, whatever their bits.
 fn apart(a: f64, b: f64) -> f64 {
     if a == b || a.is_nan() && b.is_nan() {
         0.0
@@ -63,7 +63,7 @@ fn apart(a: f64, b: f64) -> f64 {
     }
 }
 
-/// The value of a float; none for other dtypes.
+/// The value of a float; `None` for other dtypes.
 fn float(dtype: Dtype, bytes: &[u8]) -> Option<f64> {
     let narrow = || bytes.first().copied().map(u32::from);
     let half = || Some(u32::from(u16::from_le_bytes(*bytes.first_chunk()?)));
@@ -89,12 +89,12 @@ struct Small {
     special: Special,
 }
 
-/// Which patterns of a [`Small`] float are no ordinary numbers.
+/// The patterns of a [`Small`] float that are not ordinary numbers.
 #[derive(PartialEq)]
 enum Special {
-    /// As IEEE 754 has it: the highest exponent is for infinities and NaN.
+    /// As in IEEE 754: the highest exponent means infinity or NaN.
     Ieee,
-    /// All ones, but for the sign, are NaN.
+    /// All bits one, except the sign, means NaN.
     AllOnes,
     /// The pattern of a negative zero is NaN.
     NegativeZero,
@@ -131,7 +131,7 @@ impl Small {
             Special::AllOnes if exponent == ones && all_ones => f64::NAN,
             Special::NegativeZero if sign == 1 && exponent == 0 && mantissa == 0 => f64::NAN,
             _ => {
-                // Below the smallest exponent, numbers lie as densely as at it.
+                // Below the smallest exponent, numbers have the same spacing as at it.
                 let hidden = if exponent == 0 {
                     0
                 } else {
@@ -146,7 +146,7 @@ impl Small {
     }
 }
 
-/// The value of a float that is all exponent.
+/// The value of a float that has only an exponent.
 fn power_of_two(bits: u32) -> f64 {
     if bits == 255 {
         f64::NAN

@@ -2,7 +2,7 @@
 
 use nnx::params::python_text::float_repr;
 
-use super::differences::{Differences, Lone, Pair, Values};
+use super::differences::{Differences, DifferentTensor, Lone, Values};
 use crate::opened::shown_name;
 use crate::size;
 use crate::table::{Side, Table};
@@ -39,7 +39,7 @@ fn described(lone: &Lone) -> String {
     format!("{} {:?}", lone.dtype, lone.shape)
 }
 
-fn in_words(pair: &Pair) -> String {
+fn in_words(pair: &DifferentTensor) -> String {
     let mut parts = Vec::new();
     let [a, b] = pair.dtype;
     if a != b {
@@ -81,7 +81,7 @@ fn values_in_words(values: &Values) -> Vec<String> {
 }
 
 fn summary(differences: &Differences, page: &Page) -> String {
-    let (within, beyond): (Vec<&Pair>, _) = differences
+    let (within, beyond): (Vec<&DifferentTensor>, _) = differences
         .different
         .iter()
         .partition(|pair| pair.within_tolerance);

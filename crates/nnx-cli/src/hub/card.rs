@@ -1,4 +1,4 @@
-//! `nnx card`: the model card that publishing would write.
+//! `nnx card`: prints the model card that `nnx push` would publish.
 
 use nnx::hub::ModelCard;
 use serde::Serialize;
@@ -9,7 +9,7 @@ use crate::json;
 use crate::outcome::Outcome;
 
 #[derive(Serialize)]
-struct Report {
+struct CardReport {
     card: String,
 }
 
@@ -34,7 +34,7 @@ pub(super) fn run(arguments: &Card) -> Result<Outcome, Failure> {
     Ok(printed(ModelCard::default(), arguments))
 }
 
-/// The card with what the options add.
+/// The card with the values of the options.
 fn printed(mut card: ModelCard, arguments: &Card) -> Outcome {
     for (field, given) in [
         (&mut card.license, &arguments.license),
@@ -50,7 +50,7 @@ fn printed(mut card: ModelCard, arguments: &Card) -> Outcome {
     card.language.extend(arguments.languages.iter().cloned());
     let card = card.to_string();
     Outcome::success(if arguments.json {
-        json::object(&Report { card })
+        json::object(&CardReport { card })
     } else {
         card
     })

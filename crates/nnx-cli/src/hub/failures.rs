@@ -1,4 +1,4 @@
-//! The Hub's errors as the command tells them.
+//! The Hub's errors as errors of the command.
 
 use nnx::hub::{Error, ErrorKind};
 
@@ -11,7 +11,7 @@ impl From<Error> for Failure {
             ignored @ ErrorKind::WeightsIgnored { .. } => {
                 Self::new(kind, format!("{ignored} (`--allow-ignored`)"))
             }
-            // It knows its place.
+            // This error contains its location.
             ErrorKind::Weights(error) => Self::from(error),
             #[cfg(feature = "net")]
             ErrorKind::Model(error) => match error.downcast::<nnx::net::Error>() {

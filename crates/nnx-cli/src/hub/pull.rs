@@ -1,4 +1,4 @@
-//! `nnx pull`: a repository onto the disk.
+//! `nnx pull`: downloads a repository.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::outcome::Outcome;
 use crate::path::PathText;
 
 #[derive(Serialize)]
-struct Report {
+struct PullReport {
     repo: String,
     #[serde(flatten)]
     folder: PathText,
@@ -34,20 +34,20 @@ pub(super) fn run(arguments: &Pull) -> Result<Outcome, Failure> {
     options.revision.clone_from(&arguments.revision);
     let mut folder = transfer::hub()?.snapshot(&repo, &options)?;
     let mut files = files_below(&folder)?;
-    // The cache may hold more than was asked for.
+    // The cache may contain more files than were requested.
     files.retain(|file| is_wanted(file, arguments));
     if files.is_empty() {
         return Err(Failure::new(
             "entry_not_found",
-            format!("no file of `{repo}` that is wanted could be had"),
+            format!("no file of `{repo}` matches the request"),
         ));
     }
     if let Some(target) = &arguments.to {
         let names: Vec<_> = files.iter().map(|file| file.to_string_lossy()).collect();
         let kept = copy_files(&folder, &names, target)?;
         if !kept.is_empty() {
-            transfer::tell(&format!(
-                "`{}` keeps what is not of this version and need not fit it: `{}`",
+            transfer::print_note(&format!(
+                "`{}` keeps files that are not of this version and may not fit it: `{}`",
                 target.display(),
                 kept.join("`, `")
             ));
@@ -55,7 +55,7 @@ pub(super) fn run(arguments: &Pull) -> Result<Outcome, Failure> {
         folder.clone_from(target);
     }
     Ok(Outcome::success(if arguments.json {
-        json::object(&Report {
+        json::object(&PullReport {
             repo: repo.to_string(),
             folder: PathText::new(&folder),
             files: files.iter().map(|file| PathText::new(file)).collect(),
@@ -65,7 +65,7 @@ pub(super) fn run(arguments: &Pull) -> Result<Outcome, Failure> {
     }))
 }
 
-/// Whether the patterns take a file.
+/// Whether the patterns select a file.
 fn is_wanted(file: &Path, arguments: &Pull) -> bool {
     let name = file.to_string_lossy();
     let is_of = |patterns: &[String]| {

@@ -1,4 +1,4 @@
-//! `nnx push`: a folder or a model into a repository.
+//! `nnx push`: publishes a folder or a model in a repository.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::outcome::Outcome;
 use crate::size;
 
 #[derive(Serialize)]
-struct Report<'a> {
+struct PushReport<'a> {
     repo: &'a str,
     url: &'a str,
     commit: &'a str,
@@ -77,8 +77,8 @@ fn model(_: &Path, _: &str, _: UploadOptions) -> Result<Upload, Failure> {
     ))
 }
 
-fn report(done: &Upload) -> Report<'_> {
-    Report {
+fn report(done: &Upload) -> PushReport<'_> {
+    PushReport {
         repo: &done.repo,
         url: done.url(),
         commit: &done.commit,
@@ -96,7 +96,7 @@ fn text(done: &Upload) -> String {
     let left_out = match done.left_out.len() {
         0 => String::new(),
         count => format!(
-            "left out {}: locks, temporaries, or what git and the `hf` tools keep\n",
+            "left out {}: locks, temporary files, and files of git and the `hf` tools\n",
             size::count(count, "name")
         ),
     };

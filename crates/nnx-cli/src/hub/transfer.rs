@@ -1,22 +1,22 @@
-//! A client that shows its transfers.
+//! A client that shows the progress of its transfers.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
-use nnx::hub::{Direction, Event, Hub, Progress as Told};
+use nnx::hub::{Direction, Event, Hub, Progress as ReceiveProgress};
 
 use crate::escape::escaped;
 use crate::failure::Failure;
 use crate::progress::{Progress, Unit};
 
-/// A client with the settings of the `hf` tools, and a bar for what takes its time.
+/// A client with the settings of the `hf` tools, and a bar for long transfers.
 pub(super) fn hub() -> Result<Hub, Failure> {
     Ok(Hub::from_env()?.progress(bar()))
 }
 
 /// The bar.
-fn bar() -> Arc<dyn Told> {
+fn bar() -> Arc<dyn ReceiveProgress> {
     let state: Mutex<Option<Bar>> = Mutex::new(None);
     Arc::new(move |event: &Event<'_>| {
         let Ok(mut state) = state.lock() else {
@@ -31,7 +31,7 @@ fn bar() -> Arc<dyn Told> {
                     Direction::Up => "uploading",
                 };
                 *state = Some(Bar {
-                    progress: Progress::of(*bytes, Unit::Bytes, what),
+                    progress: Progress::new(*bytes, Unit::Bytes, what),
                     done: HashMap::new(),
                 });
             }
@@ -41,8 +41,8 @@ fn bar() -> Arc<dyn Told> {
                 }
             }
             Event::Note(line) => match state.as_ref() {
-                Some(bar) => bar.progress.beside(|| tell(line)),
-                None => tell(line),
+                Some(bar) => bar.progress.beside(|| print_note(line)),
+                None => print_note(line),
             },
             _ => {}
         }
@@ -50,21 +50,21 @@ fn bar() -> Arc<dyn Told> {
 }
 
 /// Prints a note on standard error.
-pub(super) fn tell(line: &str) {
-    // Where nobody can be told, nobody is.
+pub(super) fn print_note(line: &str) {
+    // If standard error cannot be written, the note is lost.
     let _ = writeln!(io::stderr(), "nnx: {}", escaped(line));
 }
 
 struct Bar {
     progress: Progress,
-    /// How much of each file was transferred.
+    /// The number of bytes of each file that were transferred.
     done: HashMap<String, u64>,
 }
 
 impl Bar {
     fn advance(&mut self, file: &str, done: u64) {
         let before = self.done.entry(file.to_owned()).or_default();
-        // A transfer that starts over goes back, the bar does not.
+        // If a transfer starts again, its count goes back; the bar does not.
         self.progress.advance(done.saturating_sub(*before));
         *before = (*before).max(done);
     }

@@ -1,18 +1,18 @@
-//! `hf://owner/name[@revision][/file]`: a path that lies on the Hub.
+//! `hf://owner/name[@revision][/file]`: a path on the Hub.
 
 use std::borrow::Cow;
 use std::path::Path;
 
 use crate::failure::Failure;
 
-/// What such a path begins with.
+/// The prefix of such a path.
 const SCHEME: &str = "hf://";
 
-/// The path on this machine: a file or a folder on the Hub is downloaded into the cache first, one
-/// on the disk stays as it is.
+/// The path on this machine. A file or a folder on the Hub is downloaded into the cache first; a
+/// path on the disk is returned as it is.
 ///
 /// # Errors
-/// When it is no path of the Hub's, or what it names cannot be had.
+/// When the text is not a valid path on the Hub, or the download fails.
 pub(crate) fn local(path: &Path) -> Result<Cow<'_, Path>, Failure> {
     match path.to_str().and_then(|path| path.strip_prefix(SCHEME)) {
         None => Ok(Cow::Borrowed(path)),
@@ -20,13 +20,13 @@ pub(crate) fn local(path: &Path) -> Result<Cow<'_, Path>, Failure> {
     }
 }
 
-/// Whether a path lies on the Hub.
+/// Whether a path is on the Hub.
 pub(crate) fn is_remote(path: &Path) -> bool {
     path.to_str().is_some_and(|path| path.starts_with(SCHEME))
 }
 
-/// A file that has the header of a safetensors file on the Hub and stands in for it, as long as no
-/// tensor's bytes are asked for; none for any other path.
+/// A local file with the header of a safetensors file on the Hub. It can be used as long as no
+/// tensor's bytes are read. `None` for any other path.
 ///
 /// # Errors
 /// As for [`local`].
@@ -64,19 +64,19 @@ mod remote {
         options.revision.clone_from(&path.revision);
         let hub = transfer::hub()?;
         let found = match &path.file {
-            // What an index names lies beside it.
+            // The files that an index names are in its folder.
             Some(file) if WeightsName::is_index(file) => hub
                 .snapshot(&path.repo, &options)
                 .map(|folder| folder.join(file)),
             Some(file) => hub.download(&path.repo, file, &options),
             None => hub.snapshot(&path.repo, &options),
         };
-        found.map_err(|error| path.told(&hub, text, error))
+        found.map_err(|error| path.failure(&hub, text, error))
     }
 
     pub(super) fn header(text: &str) -> Result<Option<NamedTempFile>, Failure> {
         let path = RepoPath::parse(text)?;
-        // Without the network the cache is all there is.
+        // Without the network only the cache can be used.
         if Settings::from_env()?.offline {
             return Ok(None);
         }
@@ -87,15 +87,15 @@ mod remote {
             return Ok(None);
         };
         let remote = hub.open(&path.repo, revision, file);
-        let remote = remote.map_err(|error| path.told(&hub, text, error))?;
-        // Parts have no hash, so one that cannot be right is asked for once more.
+        let remote = remote.map_err(|error| path.failure(&hub, text, error))?;
+        // Parts of a file have no hash, so a header that is not valid is requested once more.
         stand_in(&remote)
             .or_else(|_| stand_in(&remote))
             .map(Some)
             .map_err(|failure| failure.with_path(&format!("{SCHEME}{text}")))
     }
 
-    /// A file of the header and a hole in place of the rest, of which nothing is read.
+    /// A file with the header, and a hole in place of the tensors, which are not read.
     fn stand_in(remote: &RemoteFile) -> Result<NamedTempFile, Failure> {
         let header = remote.safetensors_header()?;
         let write = || -> std::io::Result<NamedTempFile> {
@@ -110,10 +110,10 @@ mod remote {
     }
 
     impl RepoPath {
-        /// An error of the Hub as the command tells it. Where there is no such repository, the path
-        /// may be meant otherwise: the oldest repositories have no owner, so that the first part of
-        /// `hf://gpt2/config.json` is the whole name of one.
-        fn told(&self, hub: &Hub, text: &str, error: Error) -> Failure {
+        /// An error of the Hub as an error of the command. If the repository does not exist, the
+        /// path may have another meaning: the oldest repositories have no owner, so the first part
+        /// of `hf://gpt2/config.json` is the whole name of the repository.
+        fn failure(&self, hub: &Hub, text: &str, error: Error) -> Failure {
             let ErrorKind::RepositoryNotFound { .. } = error.kind() else {
                 return error.into();
             };
@@ -123,8 +123,8 @@ mod remote {
             }
         }
 
-        /// What to say of a path whose first part alone is the name of a repository; `None` where the
-        /// Hub knows no such repository.
+        /// The message for a path whose first part is the whole name of a repository; `None` if
+        /// there is no such repository.
         fn other_reading(&self, hub: &Hub, text: &str) -> Option<String> {
             let owner = self.repo.owner()?;
             let full = hub.repo_info(&RepoId::parse(owner).ok()?, "main").ok()?.id;
@@ -152,7 +152,7 @@ mod remote {
             if let Some((before, after)) = name.split_once('@') {
                 name = before;
                 revision = Some(after.replace("%2F", "/"));
-                // A pull request's revision is `refs/pr/` and a number.
+                // The revision of a pull request is `refs/pr/` and a number.
                 if let Some(rest) = file.and_then(|file| file.strip_prefix("pr/"))
                     && after == "refs"
                 {

@@ -1,4 +1,4 @@
-//! `nnx whoami`: whose token it is.
+//! `nnx whoami`: shows the user that the token belongs to.
 
 use nnx::hub::Hub;
 use serde::Serialize;
@@ -10,7 +10,7 @@ use crate::json;
 use crate::outcome::Outcome;
 
 #[derive(Serialize)]
-struct Report {
+struct WhoamiReport {
     name: String,
     organizations: Vec<String>,
     role: Option<String>,
@@ -20,7 +20,7 @@ struct Report {
 pub(super) fn run(arguments: &Whoami) -> Result<Outcome, Failure> {
     let hub = Hub::from_env()?;
     let who = hub.whoami()?;
-    let report = Report {
+    let report = WhoamiReport {
         name: who.name,
         organizations: who.organizations,
         role: who.role,

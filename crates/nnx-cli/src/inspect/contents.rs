@@ -1,4 +1,4 @@
-//! What is shown of a checkpoint; its form as JSON is that of `nnx inspect --json`.
+//! The contents of a checkpoint as they are shown; the JSON form is that of `nnx inspect --json`.
 
 use std::path::Path;
 
@@ -34,22 +34,23 @@ pub(super) struct TensorLine {
     #[serde(serialize_with = "dtype_name")]
     pub(super) dtype: Dtype,
     pub(super) shape: Vec<usize>,
-    /// Bytes of the tensor when contiguous.
+    /// The number of bytes of the contiguous tensor.
     pub(super) bytes: u64,
     /// Equal for tensors that share a storage.
     pub(super) storage: Option<usize>,
     pub(super) layout: &'static str,
-    /// None unless hashes are wanted; the inner one none for a tensor without plain bytes.
+    /// `None` unless hashes were requested; the inner `None` for a tensor without plain bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) sha256: Option<Option<String>>,
 }
 
-/// A value that is no tensor.
+/// A value that is not a tensor.
 #[derive(Debug, Serialize)]
 pub(super) struct Other {
     pub(super) path: String,
     pub(super) description: String,
-    /// None where the value is not plain, and beyond the most that is shown of one checkpoint.
+    /// `None` if the value is not plain, or if the limit for the values of one checkpoint is
+    /// reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) value: Option<TypedValue>,
 }
@@ -65,9 +66,9 @@ pub(super) struct Global {
 }
 
 impl Contents {
-    /// What an open checkpoint holds; of its tensors and other values, those whose names begin with
-    /// the prefix.
-    pub(super) fn of(opened: &Opened, path: &Path, prefix: &str) -> Self {
+    /// The contents of an open checkpoint: the tensors and other values whose names begin with the
+    /// prefix.
+    pub(super) fn new(opened: &Opened, path: &Path, prefix: &str) -> Self {
         let reader = opened.reader();
         let mut budget = Budget::default();
         let others = reader.non_tensors().iter();
@@ -77,7 +78,7 @@ impl Contents {
             tensors: opened
                 .tensors()
                 .filter(|(name, _)| name.starts_with(prefix))
-                .map(|(name, entry)| TensorLine::of(name, entry))
+                .map(|(name, entry)| TensorLine::new(name, entry))
                 .collect(),
             metadata: reader.metadata().clone(),
             other: others
@@ -88,14 +89,15 @@ impl Contents {
                     value: budget.value(reader, other),
                 })
                 .collect(),
-            globals: reader.globals().iter().map(Global::of).collect(),
+            globals: reader.globals().iter().map(Global::new).collect(),
             notes: reader.notes().to_vec(),
             nn_checkpoint: None,
         }
     }
 }
 
-/// What may still be shown of the values of one checkpoint: many names may share one long value.
+/// The number of bytes that the values of one checkpoint may still take, because many names may
+/// share one long value.
 struct Budget {
     values: usize,
     bytes: usize,
@@ -120,7 +122,7 @@ impl Budget {
 }
 
 impl TensorLine {
-    fn of(name: &str, entry: &TensorEntry) -> Self {
+    fn new(name: &str, entry: &TensorEntry) -> Self {
         Self {
             name: name.to_owned(),
             dtype: entry.dtype(),
@@ -132,7 +134,7 @@ impl TensorLine {
         }
     }
 
-    /// Elements of the tensor, which may be more than fit 64 bits where it has no bytes.
+    /// The number of elements, which may exceed 64 bits for a tensor without bytes.
     pub(super) fn elements(&self) -> u128 {
         let sizes = self.shape.iter();
         sizes.fold(1, |product: u128, &size| {
@@ -142,7 +144,7 @@ impl TensorLine {
 }
 
 impl Global {
-    fn of(global: &GlobalRef) -> Self {
+    fn new(global: &GlobalRef) -> Self {
         Self {
             module: global.module.clone(),
             name: global.name.clone(),

@@ -13,22 +13,23 @@ use crate::opened::Opened;
 use crate::parallel;
 use crate::progress::{Progress, Unit};
 
-/// Bytes hashed between two steps of the progress bar, of a tensor that is in memory.
+/// The number of bytes that are hashed between two steps of the progress bar, for a tensor in
+/// memory.
 const STEP: usize = 1 << 22;
 
-/// Gives each tensor the SHA-256 of its elements in row-major order, little-endian.
+/// Computes the SHA-256 of each tensor over its elements in row-major order, little-endian.
 ///
-/// Where the elements lie so in the file, a piece of them is in memory at a time.
+/// If the elements are in this order in the file, only a part of them is in memory at a time.
 pub(super) fn add(opened: &Opened, tensors: &mut [TensorLine]) -> Result<(), Failure> {
     let total = tensors
         .iter()
         .fold(0, |sum: u64, tensor| sum.saturating_add(tensor.bytes));
-    let progress = Progress::of(total, Unit::Bytes, "hashing");
+    let progress = Progress::new(total, Unit::Bytes, "hashing");
     let hashes = parallel::map(tensors, |tensor| {
         let Some(held) = with_bytes(opened, tensor)? else {
             return Ok(None);
         };
-        let hash = of(&held, &progress);
+        let hash = digest(&held, &progress);
         hash.map(Some)
             .map_err(|error| error.in_tensor(&tensor.name))
     })?;
@@ -38,7 +39,7 @@ pub(super) fn add(opened: &Opened, tensors: &mut [TensorLine]) -> Result<(), Fai
     Ok(())
 }
 
-/// The tensor; none for one that has no bytes of its own, or only parts of bytes.
+/// The tensor; `None` for one that has no bytes, or whose elements do not begin at a byte.
 fn with_bytes(opened: &Opened, line: &TensorLine) -> Result<Option<Tensor>, Failure> {
     if !layout::has_bytes(line.layout) {
         return Ok(None);
@@ -48,7 +49,7 @@ fn with_bytes(opened: &Opened, line: &TensorLine) -> Result<Option<Tensor>, Fail
     };
     match entry.unread_tensor() {
         Ok(tensor) => Ok(Some(tensor)),
-        // A view into the middle of a storage whose bytes hold several elements each.
+        // A view that begins within a storage whose bytes contain several elements each.
         Err(error)
             if line.dtype.is_packed() && matches!(error.kind(), ErrorKind::Unsupported { .. }) =>
         {
@@ -58,7 +59,7 @@ fn with_bytes(opened: &Opened, line: &TensorLine) -> Result<Option<Tensor>, Fail
     }
 }
 
-fn of(tensor: &Tensor, progress: &Progress) -> Result<String, Failure> {
+fn digest(tensor: &Tensor, progress: &Progress) -> Result<String, Failure> {
     let mut hashing = Hashing {
         hash: Sha256::new(),
         progress,
@@ -66,20 +67,20 @@ fn of(tensor: &Tensor, progress: &Progress) -> Result<String, Failure> {
     if tensor.byte_len() == tensor.storage().byte_len() {
         tensor.copy_to(&mut hashing)?;
     } else {
-        // Others may view the same storage: it is read once for all of them.
+        // Other tensors may view the same storage: it is read once for all of them.
         for part in tensor.to_bytes()?.chunks(STEP) {
             hashing.take(part);
         }
     }
     let mut hex = String::new();
     for byte in hashing.hash.finalize() {
-        // A `String` takes whatever is written.
+        // Writing to a `String` cannot fail.
         let _ = write!(hex, "{byte:02x}");
     }
     Ok(hex)
 }
 
-/// Takes bytes for a hash, and tells how many.
+/// Adds bytes to a hash, and counts them.
 struct Hashing<'a> {
     hash: Sha256,
     progress: &'a Progress,

@@ -18,13 +18,13 @@ const CLASS: &str = "NNCheckpoint";
 #[serde(untagged)]
 pub(super) enum NNCheckpointPart {
     Read(Box<Configuration>),
-    /// It says that it is one, but is not sound; its tensors are listed all the same.
+    /// The file claims to be an NNx checkpoint but is not valid. Its tensors are still listed.
     Failed {
         error: Failure,
     },
 }
 
-/// The `state()` forms, followed by the keys of a newer NNx where there are any.
+/// The `state()` forms, followed by the keys that a newer NNx added.
 #[derive(Debug, Serialize)]
 pub(super) struct Configuration {
     pub(super) net_params: Option<JsonState>,
@@ -35,7 +35,7 @@ pub(super) struct Configuration {
     pub(super) training_state_present: Option<bool>,
 }
 
-/// Reads the configuration; none when the checkpoint is none of NNx.
+/// Reads the configuration; `None` if this is not an NNx checkpoint.
 pub(super) fn read(reader: &CheckpointReader, path: &Path) -> Option<NNCheckpointPart> {
     let in_pickle = reader.globals().iter().any(|global| global.name == CLASS);
     if !in_pickle && !reader.metadata().contains_key(VERSION_KEY) {

@@ -9,7 +9,7 @@ use crate::size;
 use crate::table::{Side, Table};
 use crate::terminal::Page;
 
-/// A terminal that is narrower shows hashes on lines of their own.
+/// A narrower terminal shows hashes on separate lines.
 const WIDTH_FOR_HASHES: usize = 140;
 /// Number, elements and bytes of the tensors.
 pub(super) fn totals(tensors: &[TensorLine]) -> String {
@@ -29,12 +29,12 @@ pub(super) fn totals(tensors: &[TensorLine]) -> String {
     let sharing = shared_with(tensors).len();
     if sharing > 0 {
         let sharing = size::grouped(sharing as u128);
-        line.push_str(&format!("; {sharing} of them on the storage of another"));
+        line.push_str(&format!("; {sharing} in the storage of another tensor"));
     }
     line
 }
 
-/// For each tensor that is not the first on its storage, the place of the first one.
+/// For each tensor that is not the first on its storage, the index of the first one.
 fn shared_with(tensors: &[TensorLine]) -> HashMap<usize, usize> {
     let mut first = HashMap::new();
     let mut shared = HashMap::new();
@@ -49,7 +49,7 @@ fn shared_with(tensors: &[TensorLine]) -> HashMap<usize, usize> {
     shared
 }
 
-/// One row a tensor, as a list or as a tree.
+/// One row for each tensor, as a list or as a tree.
 pub(super) fn table(tensors: &[TensorLine], as_tree: bool, page: &Page) -> Table {
     let hashes_below = page.width.is_some_and(|width| width < WIDTH_FOR_HASHES);
     let mut columns = vec![
@@ -105,7 +105,7 @@ pub(super) fn table(tensors: &[TensorLine], as_tree: bool, page: &Page) -> Table
         .enumerate()
         .map(|(index, tensor)| (tensor.name.as_str(), index))
         .collect();
-    for line in Tree::of(tensors).lines() {
+    for line in Tree::new(tensors).lines() {
         match line {
             Line::Tensor(label, tensor) => {
                 let place = places.get(tensor.name.as_str());

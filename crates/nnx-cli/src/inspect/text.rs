@@ -13,9 +13,9 @@ use crate::table::{Side, Table};
 use crate::terminal::{BOLD, Page, YELLOW};
 use crate::wrap::wrapped;
 
-/// Characters of a metadata text that are shown.
+/// The number of characters of a metadata text that are shown.
 const SHOWN_CHARS: usize = 160;
-/// Metadata keys and other values that the fields of an NNx checkpoint tell already.
+/// Metadata keys and other values that are also shown as the fields of an NNx checkpoint.
 const NNX_KEYS: [&str; 7] = [
     "nnx_format_version",
     "net_params",
@@ -51,7 +51,7 @@ pub(super) fn render(contents: &Contents, as_tree: bool, page: &Page) -> String 
             section("NNCheckpoint", &fields::table(configuration).render(page));
         }
         Some(NNCheckpointPart::Failed { error }) => {
-            let error = format!("not sound: {}", escaped(&error.message()));
+            let error = format!("not valid: {}", escaped(&error.message()));
             section("NNCheckpoint", &wrapped(&error, 0, page));
         }
         None => {}
@@ -68,15 +68,15 @@ pub(super) fn render(contents: &Contents, as_tree: bool, page: &Page) -> String 
 }
 
 /// Whether the configuration of an NNx checkpoint is shown.
-fn is_told(contents: &Contents) -> bool {
+fn shows_configuration(contents: &Contents) -> bool {
     matches!(contents.nn_checkpoint, Some(NNCheckpointPart::Read(_)))
 }
 
 fn metadata(contents: &Contents, page: &Page) -> String {
-    let told = is_told(contents);
+    let configured = shows_configuration(contents);
     let mut table = Table::new(&[("Key", Side::Left), ("Text", Side::Left)]);
     for (key, text) in &contents.metadata {
-        if !(told && NNX_KEYS.contains(&key.as_str())) {
+        if !(configured && NNX_KEYS.contains(&key.as_str())) {
             table.push([key.clone(), beginning(text)]);
         }
     }
@@ -97,9 +97,9 @@ fn beginning(text: &str) -> String {
 
 fn others(contents: &Contents, page: &Page) -> String {
     let mut table = Table::new(&[("Name", Side::Left), ("Value", Side::Left)]);
-    let told = is_told(contents);
+    let configured = shows_configuration(contents);
     for other in &contents.other {
-        if told && NNX_KEYS.contains(&other.path.as_str()) {
+        if configured && NNX_KEYS.contains(&other.path.as_str()) {
             continue;
         }
         table.push([
@@ -117,7 +117,7 @@ fn others(contents: &Contents, page: &Page) -> String {
     table.render(page)
 }
 
-/// Each class once, though several pickles of a file, or several files, may name it.
+/// Each class once, although several pickles of a file, or several files, may name it.
 fn globals(contents: &Contents, page: &Page) -> String {
     let mut table = Table::new(&[("Name", Side::Left), ("Standing", Side::Left)]);
     let mut seen = HashSet::new();

@@ -5,8 +5,8 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::contents::TensorLine;
 
-/// Levels that a name opens at most; what is left of it is one step. A name is text from a file
-/// and may be nothing but dots.
+/// The largest number of levels of a name; the rest is one step. A name is text from a file and may
+/// consist only of dots.
 const MAX_LEVELS: usize = 64;
 
 /// The tensors by the parts of their names.
@@ -36,7 +36,7 @@ pub(super) enum Line<'a> {
 }
 
 impl<'a> Tree<'a> {
-    pub(super) fn of(tensors: &'a [TensorLine]) -> Self {
+    pub(super) fn new(tensors: &'a [TensorLine]) -> Self {
         let mut tree = Self {
             nodes: vec![Branch::default()],
         };
@@ -65,7 +65,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// The lines, in the order in which the names came.
+    /// The lines, in the order of the names.
     pub(super) fn lines(&self) -> Vec<Line<'a>> {
         let mut lines = Vec::new();
         if let Some(root) = self.nodes.first() {
@@ -74,8 +74,8 @@ impl<'a> Tree<'a> {
         lines
     }
 
-    /// The first branch from here on that is a tensor or leads to more than one: what only leads on
-    /// to it shares its line.
+    /// The first branch from here on that is a tensor or has more than one child. The branches
+    /// before it share its line.
     fn joined<'t>(&'t self, branch: &'t Branch<'a>, label: &mut String) -> &'t Branch<'a> {
         let mut branch = branch;
         while branch.tensor.is_none() && branch.children.len() == 1 {
@@ -118,10 +118,10 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// As JSON, a branch is an object of what is below it, and a tensor is its place in the list of
-/// tensors; a name that is both is an array of the two, so that no key can be mistaken for another.
+/// As JSON, a branch is an object of its children, and a tensor is its index in the list of
+/// tensors. A name that is both is an array of the two, so that no key can be mistaken for another.
 #[derive(Clone, Copy)]
-struct Json<'t, 'a> {
+struct TreeJson<'t, 'a> {
     tree: &'t Tree<'a>,
     branch: &'t Branch<'a>,
 }
@@ -129,13 +129,13 @@ struct Json<'t, 'a> {
 impl Serialize for Tree<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.nodes.first() {
-            Some(branch) => Below(Json { tree: self, branch }).serialize(serializer),
+            Some(branch) => Below(TreeJson { tree: self, branch }).serialize(serializer),
             None => serializer.serialize_map(Some(0))?.end(),
         }
     }
 }
 
-impl Serialize for Json<'_, '_> {
+impl Serialize for TreeJson<'_, '_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.branch.tensor {
             Some((index, _)) if self.branch.children.is_empty() => index.serialize(serializer),
@@ -145,16 +145,16 @@ impl Serialize for Json<'_, '_> {
     }
 }
 
-/// What is below a branch.
-struct Below<'t, 'a>(Json<'t, 'a>);
+/// The children of a branch.
+struct Below<'t, 'a>(TreeJson<'t, 'a>);
 
 impl Serialize for Below<'_, '_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Json { tree, branch } = self.0;
+        let TreeJson { tree, branch } = self.0;
         let mut map = serializer.serialize_map(Some(branch.children.len()))?;
         for (part, &at) in &branch.children {
             if let Some(branch) = tree.nodes.get(at) {
-                map.serialize_entry(part, &Json { tree, branch })?;
+                map.serialize_entry(part, &TreeJson { tree, branch })?;
             }
         }
         map.end()

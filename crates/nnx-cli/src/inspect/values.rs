@@ -1,27 +1,27 @@
-//! Values that are no tensors: as typed JSON, and as text in the form that Python shows.
+//! Values that are not tensors: as typed JSON, and as text in the form that Python shows.
 
 use nnx::checkpoint::PickledValue;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::json;
 
-/// The member that says which class of Python a value has, where JSON has no value of that kind.
+/// The member that contains the Python class of a value, if JSON has no value of that type.
 const CLASS: &str = "python";
 
-/// A value as JSON: numbers, texts, `null`, arrays and objects as far as they say all. Anything else
-/// is an object whose first member, `python`, is the class.
+/// A value as JSON: a number, a text, `null`, an array or an object if these express it completely.
+/// Otherwise it is an object whose first member, `python`, is the class.
 #[derive(Debug)]
 pub(super) struct TypedValue(pub(super) PickledValue);
 
 impl Serialize for TypedValue {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Json(&self.0).serialize(serializer)
+        ValueJson(&self.0).serialize(serializer)
     }
 }
 
-struct Json<'a>(&'a PickledValue);
+struct ValueJson<'a>(&'a PickledValue);
 
-impl Serialize for Json<'_> {
+impl Serialize for ValueJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
             PickledValue::None => serializer.serialize_none(),
@@ -39,7 +39,7 @@ impl Serialize for Json<'_> {
                 items,
                 count,
             } => {
-                let values = Items(items);
+                let values = ValuesJson(items);
                 if items.len() == *count {
                     values.serialize(serializer)
                 } else {
@@ -64,7 +64,7 @@ impl Serialize for Json<'_> {
             }
             PickledValue::Attribute { class, name } => tagged(class, "name", name, serializer),
             PickledValue::Call { callable, args } => {
-                tagged(callable, "args", &Items(args), serializer)
+                tagged(callable, "args", &ValuesJson(args), serializer)
             }
             PickledValue::Object {
                 class,
@@ -96,7 +96,7 @@ fn tagged<S: Serializer>(
     map.end()
 }
 
-/// A value of which only the beginning is there, and how long the whole is.
+/// The beginning of a value, and the length of the whole.
 fn cut<S: Serializer>(
     class: &str,
     member: &'static str,
@@ -111,11 +111,11 @@ fn cut<S: Serializer>(
     map.end()
 }
 
-struct Items<'a>(&'a [PickledValue]);
+struct ValuesJson<'a>(&'a [PickledValue]);
 
-impl Serialize for Items<'_> {
+impl Serialize for ValuesJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().map(Json))
+        serializer.collect_seq(self.0.iter().map(ValueJson))
     }
 }
 
@@ -123,12 +123,13 @@ struct Pairs<'a>(&'a [(String, PickledValue)]);
 
 impl Serialize for Pairs<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(key, value)| (key, Json(value))))
+        serializer.collect_map(self.0.iter().map(|(key, value)| (key, ValueJson(value))))
     }
 }
 
-/// What the description of a value leaves out, as Python shows it: the members of a container, the
-/// attributes of an object, the arguments of a call. None where the description says all.
+/// The parts of a value that its description leaves out, as Python shows them: the members of a
+/// container, the attributes of an object, the arguments of a call. `None` if the description is
+/// complete.
 pub(super) fn shown(value: &PickledValue) -> Option<String> {
     let says_more = match value {
         PickledValue::Sequence { count, .. }
@@ -143,7 +144,7 @@ pub(super) fn shown(value: &PickledValue) -> Option<String> {
     says_more.then(|| repr(value))
 }
 
-/// About how many bytes of output a value makes.
+/// An estimate of the bytes of output for a value.
 pub(super) fn bytes(value: &PickledValue) -> usize {
     repr(value).len()
 }
@@ -316,7 +317,7 @@ mod tests {
         );
     }
 
-    /// A dict with the key that marks other values is told from these.
+    /// A dict that has the key `python` must not be mistaken for such an object.
     #[test]
     fn a_mapping_is_an_object_unless_it_could_be_taken_for_another_value() {
         let mapping = |key: &str| PickledValue::Mapping {

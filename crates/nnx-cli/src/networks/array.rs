@@ -1,13 +1,13 @@
-//! Arrays from files as tensors that a net takes.
+//! Converts arrays from files to tensors that a net accepts.
 
-use nnx::checkpoint::{Dtype, Tensor as Stored};
+use nnx::checkpoint::{Dtype, Tensor as CheckpointTensor};
 use nnx::net::candle_core::{DType, Device, Tensor};
 
 use super::failures::unsupported;
 use crate::failure::Failure;
 
-/// The elements as they are; integers that candle has no dtype for become int64.
-pub(super) fn tensor(stored: &Stored) -> Result<Tensor, Failure> {
+/// The elements without a change of value; integers for which candle has no dtype become int64.
+pub(super) fn tensor(stored: &CheckpointTensor) -> Result<Tensor, Failure> {
     let integers: Vec<i64> = match stored.dtype() {
         Dtype::Bool => elements(stored, u8::from_le_bytes, |value| {
             Some(i64::from(value != 0))
@@ -21,7 +21,7 @@ pub(super) fn tensor(stored: &Stored) -> Result<Tensor, Failure> {
 }
 
 fn elements<T, const N: usize>(
-    stored: &Stored,
+    stored: &CheckpointTensor,
     read: impl Fn([u8; N]) -> T,
     widen: impl Fn(T) -> Option<i64>,
 ) -> Result<Vec<i64>, Failure> {
@@ -31,8 +31,8 @@ fn elements<T, const N: usize>(
     values.ok_or_else(|| unsupported("integers beyond int64 are not read"))
 }
 
-/// Numbers for a net: floats of any width become float32, as weights do. Others stay, and the net
-/// tells what it takes.
+/// Numbers for a net: floats of any width become float32, as weights do. Other dtypes are not
+/// changed, and the net reports which ones it accepts.
 pub(super) fn numbers(tensor: Tensor) -> Result<Tensor, Failure> {
     if tensor.dtype().is_float() {
         tensor.to_dtype(DType::F32).map_err(computing)
@@ -41,7 +41,7 @@ pub(super) fn numbers(tensor: Tensor) -> Result<Tensor, Failure> {
     }
 }
 
-/// Token ids, edges or classes: integers of any width become int64. Others stay.
+/// Token ids, edges or classes: integers of any width become int64. Other dtypes are not changed.
 pub(super) fn integers(tensor: Tensor) -> Result<Tensor, Failure> {
     if tensor.dtype().is_int() {
         tensor.to_dtype(DType::I64).map_err(computing)
@@ -50,7 +50,7 @@ pub(super) fn integers(tensor: Tensor) -> Result<Tensor, Failure> {
     }
 }
 
-/// What the tensor library refused.
+/// An error of the tensor library.
 #[expect(
     clippy::needless_pass_by_value,
     reason = "it is what `map_err` hands over"

@@ -1,4 +1,4 @@
-//! Tables of numbers as text.
+//! Tables of numbers in text files.
 
 use nnx::net::candle_core::{Device, Tensor};
 
@@ -7,13 +7,13 @@ use super::failures::malformed;
 use crate::arguments::networks::Header;
 use crate::failure::Failure;
 
-/// A CSV file, its cells as text.
+/// A CSV file, with its cells as text.
 #[derive(Debug)]
 pub(super) struct CsvFile {
     names: Option<Vec<String>>,
     rows: Vec<csv::StringRecord>,
     width: usize,
-    /// What was decided about the first line where its cells do not settle it.
+    /// How the first line was read, if its cells do not decide it.
     note: Option<String>,
 }
 
@@ -22,8 +22,8 @@ impl CsvFile {
     /// or the numbers that pandas gives to columns without names.
     ///
     /// # Errors
-    /// When the bytes are no UTF-8, a line has another number of cells than the first one, or there
-    /// is no line of numbers.
+    /// When the bytes are not UTF-8, a line has another number of cells than the first one, or no
+    /// line has numbers.
     pub(super) fn read(bytes: &[u8], header: Header) -> Result<Self, Failure> {
         let mut reader = csv::ReaderBuilder::new()
             .has_headers(false)
@@ -50,7 +50,7 @@ impl CsvFile {
         })
     }
 
-    /// What a reader should know about how the first line was taken, if it could be taken otherwise.
+    /// A note about how the first line was read, if it has two readings.
     pub(super) fn note(&self) -> Option<&str> {
         self.note.as_deref()
     }
@@ -60,10 +60,10 @@ impl CsvFile {
         (0..self.width).collect()
     }
 
-    /// The place of a column that is called so, or has that number.
+    /// The index of the column with that name or number.
     ///
     /// # Errors
-    /// When there is none.
+    /// When the file has no such column.
     pub(super) fn column(&self, name: &str) -> Result<usize, Failure> {
         let names = self.names.as_deref().unwrap_or_default();
         let number = || {
@@ -87,7 +87,7 @@ impl CsvFile {
     /// Columns as float32.
     ///
     /// # Errors
-    /// When a cell is no number; NaN is one.
+    /// When a cell is not a number; NaN is a number.
     pub(super) fn numbers(&self, columns: &[usize]) -> Result<Tensor, Failure> {
         #[expect(
             clippy::cast_possible_truncation,
@@ -98,7 +98,8 @@ impl CsvFile {
         Tensor::from_vec(values, (self.rows.len(), columns.len()), &Device::Cpu).map_err(computing)
     }
 
-    /// Columns as int64; a cell may be one of the names, which stands for its place among them.
+    /// Columns as int64. A cell may be one of the names; its value is then the position of the
+    /// name.
     ///
     /// # Errors
     /// When a cell is neither a whole number nor a name.
@@ -128,7 +129,7 @@ impl CsvFile {
                 read(cell).ok_or_else(|| {
                     let line = row.position().map_or(0, csv::Position::line);
                     let hint = match (line, &self.names) {
-                        (1, None) => "; if the line names the columns, say so with `--header yes`",
+                        (1, None) => "; if the line names the columns, give `--header yes`",
                         _ => "",
                     };
                     malformed(format!(
@@ -146,7 +147,7 @@ impl CsvFile {
     }
 }
 
-/// Whether the first line is a header, with a note where its cells could be a sample too.
+/// Whether the first line is a header, with a note if its cells could also be a sample.
 fn detect_header(rows: &[csv::StringRecord]) -> (bool, Option<String>) {
     let Some((first, samples)) = rows.split_first() else {
         return (false, None);
@@ -157,8 +158,8 @@ fn detect_header(rows: &[csv::StringRecord]) -> (bool, Option<String>) {
     let shown = || first.iter().collect::<Vec<_>>().join(",");
     if is_numbering(first) && samples.iter().any(|sample| !is_numbering(sample)) {
         let note = format!(
-            "the first line, `{}`, is taken for the names of the columns; with `--header no` it is \
-             a sample",
+            "the first line, `{}`, is read as the names of the columns; give `--header no` to read \
+             it as a sample",
             shown()
         );
         return (true, Some(note));
@@ -166,8 +167,8 @@ fn detect_header(rows: &[csv::StringRecord]) -> (bool, Option<String>) {
     let is_whole = |row: &csv::StringRecord| row.iter().all(|cell| cell.parse::<u64>().is_ok());
     if is_whole(first) && !samples.is_empty() && !samples.iter().any(is_whole) {
         let note = format!(
-            "the first line, `{}`, has whole numbers alone, unlike the others, and is taken for a \
-             sample; with `--header yes` it names the columns",
+            "the first line, `{}`, has only whole numbers, unlike the others, and is read as a \
+             sample; give `--header yes` to read it as the names of the columns",
             shown()
         );
         return (false, Some(note));
@@ -175,13 +176,14 @@ fn detect_header(rows: &[csv::StringRecord]) -> (bool, Option<String>) {
     (false, None)
 }
 
-/// Whether the cells are what numbers columns: small whole numbers that grow. pandas writes `0`, `1`
-/// and so on for columns without names, and leaves out the numbers of columns that were dropped.
+/// Whether the cells look like numbers of columns: small whole numbers in ascending order. pandas
+/// writes `0`, `1` and so on for columns without names, and leaves out the numbers of columns that
+/// were dropped.
 fn is_numbering(row: &csv::StringRecord) -> bool {
     let mut previous = None;
     row.iter().all(|cell| {
         let number = cell.parse::<usize>().ok();
-        // `007` and `+1` are no numbers of columns.
+        // `007` and `+1` are not numbers of columns.
         let number = number.filter(|number| number.to_string() == cell);
         let is_next = number.is_some_and(|number| number < 2 * row.len()) && number > previous;
         previous = number;
@@ -189,7 +191,7 @@ fn is_numbering(row: &csv::StringRecord) -> bool {
     })
 }
 
-/// A whole number, also one that is written as a float.
+/// A whole number, which may be written as a float.
 fn whole(text: &str) -> Option<i64> {
     if let Ok(integer) = text.parse() {
         return Some(integer);
@@ -224,7 +226,7 @@ fn refused(error: &csv::Error) -> String {
 mod tests {
     use super::*;
 
-    /// Whether the first line of a table is taken for a header, and whether there is a note.
+    /// Whether the first line of a table is read as a header, and whether there is a note.
     fn judged(text: &str) -> (bool, bool) {
         let file = CsvFile::read(text.as_bytes(), Header::Auto).unwrap();
         (file.names.is_some(), file.note().is_some())
@@ -242,15 +244,15 @@ mod tests {
 
     #[test]
     fn other_numbers_are_a_sample() {
-        // The numbers may be a sample as well.
+        // The numbers may also be a sample.
         assert_eq!(judged("5,17,230\n1.5,2.5,3.5\n"), (false, true));
         assert_eq!(judged("1,0\n1.5,2.5\n"), (false, true));
         assert_eq!(judged("0,0\n1.5,2.5\n"), (false, true));
-        // Every line is of that kind: tokens, for one.
+        // Every line is of that kind, for example tokens.
         assert_eq!(judged("0,1,2\n1,2,3\n0,2,3\n"), (false, false));
         assert_eq!(judged("5,17,230\n4,2,9\n"), (false, false));
         assert_eq!(judged("0.0,1.0\n1.5,2.5\n"), (false, false));
-        // There is nothing but that line.
+        // The file has only this line.
         assert_eq!(judged("0,1,2,3\n"), (false, false));
     }
 }

@@ -1,4 +1,4 @@
-//! What a model is run on.
+//! The inputs and targets of a model.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ const EDGES: &str = "edge_index";
 const MASK: &str = "mask";
 const TARGETS: &str = "y";
 
-/// What a file holds.
+/// The contents of a file.
 #[derive(Debug)]
 pub(super) enum Data {
     /// One array without a name.
@@ -34,16 +34,16 @@ pub(super) enum Data {
 }
 
 impl Data {
-    /// Reads a file by what its bytes say: a NumPy array, an archive of them, a safetensors file, or
-    /// else a CSV text, whose first line is taken as `header` says.
+    /// Reads a file. Its format is detected from its contents: a NumPy array, an archive of arrays,
+    /// a safetensors file, or else a CSV text, whose first line is read as `header` says.
     ///
     /// # Errors
-    /// When it cannot be read, or is none of them, or `header` says something of a file that is no
-    /// CSV text; the file is named.
+    /// When the file cannot be read, has another format, or `header` is given for a file that is
+    /// not a CSV text. The error contains the path.
     pub(super) fn read(path: &Path, header: Header) -> Result<Self, Failure> {
         let data = Self::open(path, header).map_err(|failure| failure.in_path(path))?;
         if header != Header::Auto && !matches!(data, Self::Csv(_)) {
-            return Err(Failure::usage("`--header` goes with a CSV file").in_path(path));
+            return Err(Failure::usage("`--header` needs a CSV file").in_path(path));
         }
         Ok(data)
     }
@@ -84,7 +84,7 @@ impl Data {
         }
     }
 
-    /// What a reader should know about how the file was read.
+    /// A note about how the file was read.
     pub(super) fn notes(&self) -> Vec<String> {
         match self {
             Self::Csv(file) => file.note().map(ToOwned::to_owned).into_iter().collect(),
@@ -95,7 +95,7 @@ impl Data {
     /// The inputs of a net.
     ///
     /// # Errors
-    /// When a name is missing, or a cell is no number.
+    /// When a name is missing, or a cell is not a number.
     pub(super) fn inputs(&self, net: Nets) -> Result<Vec<Tensor>, Failure> {
         match self {
             Self::Csv(file) => self.rows(net, file, &file.all()),
@@ -118,11 +118,11 @@ impl Data {
         }
     }
 
-    /// Samples with what is true of them, in batches of that size; a graph is one batch.
+    /// Samples with their targets, in batches of that size; a graph is one batch.
     ///
     /// # Errors
-    /// When a name or a column is missing, a cell is no number, or there are not as many targets as
-    /// samples.
+    /// When a name or a column is missing, a cell is not a number, or the number of targets is not
+    /// that of the samples.
     pub(super) fn batches(
         &self,
         model: &NNModel,
@@ -130,7 +130,7 @@ impl Data {
         size: usize,
     ) -> Result<Vec<Batch>, Failure> {
         if !labels.is_empty() && !matches!(self, Self::Csv(_)) {
-            return Err(Failure::usage("`--label` names columns of a CSV file"));
+            return Err(Failure::usage("`--label` needs a CSV file"));
         }
         let net = model.net().kind();
         let (inputs, targets) = match self {
@@ -175,7 +175,7 @@ impl Data {
             .collect()
     }
 
-    /// Inputs and targets of a CSV file.
+    /// The inputs and targets in a CSV file.
     fn labelled(
         &self,
         model: &NNModel,
@@ -223,7 +223,7 @@ fn is_graph(net: Nets) -> bool {
     matches!(net, Nets::GraphAtt | Nets::GraphConv | Nets::GraphSage)
 }
 
-/// An array as the net wants it, as far as that changes no value.
+/// An array with the dtype that the net takes, if the conversion changes no value.
 fn of_net(net: Nets, array: &Tensor) -> Result<Tensor, Failure> {
     match net {
         Nets::Transformer => integers(array.clone()),

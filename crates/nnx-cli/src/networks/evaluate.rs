@@ -1,4 +1,4 @@
-//! `nnx evaluate`: how well a model does.
+//! `nnx evaluate`: measures a model.
 
 use nnx::net::EvaluateOptions;
 use nnx::params::{Average, Value, python_text};
@@ -15,7 +15,7 @@ use crate::table::{Side, Table};
 use crate::terminal::Page;
 
 #[derive(Serialize)]
-struct Object<'a> {
+struct EvaluateReport<'a> {
     #[serde(flatten)]
     state: &'a JsonState,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
@@ -38,7 +38,7 @@ pub(super) fn run(arguments: &Evaluate) -> Result<Outcome, Failure> {
         .map_err(|failure| failure.in_path(&arguments.data))?;
     let state = JsonState(point.state());
     if arguments.json {
-        let object = Object {
+        let object = EvaluateReport {
             state: &state,
             notes: &notes,
         };

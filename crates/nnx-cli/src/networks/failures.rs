@@ -1,4 +1,4 @@
-//! What networks refuse, as failures of a command.
+//! Errors of networks as errors of a command.
 
 use nnx::net::{Error, ErrorKind};
 
@@ -19,7 +19,7 @@ pub(super) fn malformed(what: impl Into<String>) -> Failure {
     Failure::new("malformed", what)
 }
 
-/// What is sound, but not read or done.
+/// Input that may be valid, but is not supported.
 pub(super) fn unsupported(what: impl Into<String>) -> Failure {
     Failure::new("unsupported", what)
 }

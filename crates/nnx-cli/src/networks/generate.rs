@@ -1,4 +1,4 @@
-//! `nnx generate`: text from a language model, as it comes.
+//! `nnx generate`: prints the text of a language model as it is generated.
 
 use std::io::{self, Write as _};
 use std::ops::ControlFlow;
@@ -15,7 +15,7 @@ use crate::json;
 use crate::outcome::{EXIT_ERROR, Outcome};
 
 #[derive(Debug, Serialize)]
-struct Object<'a> {
+struct GenerateReport<'a> {
     prompt: &'a str,
     text: String,
     tokens: Vec<u32>,
@@ -25,7 +25,7 @@ pub(super) fn run(arguments: &Generate) -> Result<Outcome, Failure> {
     let loaded = model::load(&arguments.model)?;
     let path = arguments.tokenizer.as_ref().unwrap_or(&loaded.tokenizer);
     if !path.is_file() {
-        let what = "there is no tokenizer beside the model, name one with `--tokenizer`";
+        let what = "the folder of the model has no tokenizer; give one with `--tokenizer`";
         return Err(Failure::new("not_found", what).in_path(path));
     }
     let tokenizer = Tokenizer::from_file(path)?;
@@ -34,7 +34,7 @@ pub(super) fn run(arguments: &Generate) -> Result<Outcome, Failure> {
     let mut tokens = Vec::new();
     if arguments.json {
         let text = model.generate_with(&arguments.prompt, &options, |token| tokens.push(token))?;
-        return Ok(Outcome::success(json::object(&Object {
+        return Ok(Outcome::success(json::object(&GenerateReport {
             prompt: &arguments.prompt,
             text,
             tokens,
@@ -43,7 +43,7 @@ pub(super) fn run(arguments: &Generate) -> Result<Outcome, Failure> {
     let mut printed = Printed::default();
     let text = model.generate_while(&arguments.prompt, &options, |text| printed.show(text));
     printed.finish(text.as_deref().unwrap_or(&printed.0));
-    // The line ends also where an error follows.
+    // The line also ends before an error.
     match text {
         Ok(_) => Ok(Outcome::success("\n".to_owned())),
         Err(error) if printed.0.is_empty() => Err(error.into()),
@@ -65,19 +65,19 @@ fn options(arguments: &Generate) -> GenerateOptions {
         .seed(arguments.seed)
 }
 
-/// What has been printed of a text that grows.
+/// The part of a growing text that was printed.
 #[derive(Debug, Default)]
 struct Printed(String);
 
 impl Printed {
-    /// Prints what a longer text adds. The last character may still become another one while its
-    /// bytes are not complete; it waits.
+    /// Prints the text that was added. If the bytes of the last character are not complete, it may
+    /// still change and is not printed yet.
     fn show(&mut self, text: &str) -> ControlFlow<()> {
         let text = text.trim_end_matches(char::REPLACEMENT_CHARACTER);
         match text.strip_prefix(self.0.as_str()) {
             Some("") | None => ControlFlow::Continue(()),
             Some(new) => {
-                // Nobody reads on: there is no reason to go on either.
+                // The reader of the output has stopped, so the generation stops too.
                 let done = print(new).is_err();
                 text.clone_into(&mut self.0);
                 if done {
@@ -89,10 +89,10 @@ impl Printed {
         }
     }
 
-    /// Prints what is left of the whole text. A decoder that changes what came before has the whole
-    /// text on a line of its own.
+    /// Prints the rest of the text. If the decoder changed earlier characters, the whole text is
+    /// printed on a new line.
     fn finish(&self, text: &str) {
-        // Where nobody reads on, there is nobody to tell.
+        // If the output cannot be written, nothing else can be done.
         let _ = match text.strip_prefix(self.0.as_str()) {
             Some(rest) => print(rest),
             None => print(&format!("\n{text}")),
@@ -100,7 +100,8 @@ impl Printed {
     }
 }
 
-/// Text for a person: lines stay lines, and what a terminal would obey is escaped.
+/// Text for a person: line breaks are kept, and characters that a terminal would interpret are
+/// escaped.
 fn print(text: &str) -> io::Result<()> {
     let mut out = anstream::AutoStream::always(io::stdout().lock());
     for (index, line) in text.split('\n').enumerate() {

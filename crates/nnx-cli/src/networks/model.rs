@@ -1,4 +1,4 @@
-//! The model that a command is given.
+//! Loads the model of a command.
 
 use std::path::{Path, PathBuf};
 
@@ -13,18 +13,18 @@ use crate::failure::Failure;
 /// The file of a tokenizer, unless a configuration names another.
 const TOKENIZER: &str = "tokenizer.json";
 
-/// A model that runs.
+/// A model that can run.
 #[derive(Debug)]
 pub(super) struct Loaded {
     pub(super) model: NNModel,
-    /// Where its tokenizer is, if it has one.
+    /// The path of its tokenizer, if it has one.
     pub(super) tokenizer: PathBuf,
 }
 
 /// Loads the model.
 ///
 /// # Errors
-/// When it cannot be read, or cannot run; the file is named.
+/// When it cannot be read, or cannot run. The error contains the path.
 pub(super) fn load(arguments: &Model) -> Result<Loaded, Failure> {
     let device = match arguments.device {
         Device::Cpu => Devices::Cpu,
@@ -51,7 +51,7 @@ pub(super) fn load(arguments: &Model) -> Result<Loaded, Failure> {
 fn in_folder(path: &Path, device: Devices) -> Result<Loaded, Failure> {
     let options = LoadOptions::default().device(device);
     let model = NNModel::from_pretrained_with(path, &options).map_err(|error| {
-        // The net knows no place, the others know theirs.
+        // The errors of the net contain no location, the others do.
         let is_of_net = matches!(error.kind(), ErrorKind::Model(_));
         let failure = Failure::from(error);
         if is_of_net {
@@ -63,7 +63,7 @@ fn in_folder(path: &Path, device: Devices) -> Result<Loaded, Failure> {
     let config = Folder::new(path).config_state()?;
     let tokenizer = config.get("tokenizer").and_then(Value::as_map);
     let name = tokenizer.and_then(|tokenizer| tokenizer.get("filename")?.as_str());
-    // A configuration names a file beside it, and nothing elsewhere.
+    // A configuration may name a file in its folder, and no file elsewhere.
     let name = name.and_then(|name| Path::new(name).file_name());
     Ok(Loaded {
         model,

@@ -6,10 +6,10 @@ use serde::ser::{Serialize, SerializeSeq, Serializer};
 use super::array::computing;
 use crate::failure::Failure;
 
-/// The elements of a tensor, nested as its axes are.
+/// The elements of a tensor, nested like its axes.
 ///
-/// Floats have the fewest digits that read back as the same float32; those that are no numbers are
-/// the texts `NaN`, `Infinity` and `-Infinity`.
+/// Floats have the fewest digits that read back as the same float32. NaN and the infinities are the
+/// texts `NaN`, `Infinity` and `-Infinity`.
 #[derive(Debug)]
 pub(super) struct Nested {
     shape: Vec<usize>,
@@ -23,7 +23,7 @@ enum Elements {
 }
 
 impl Nested {
-    pub(super) fn of(tensor: &Tensor) -> Result<Self, Failure> {
+    pub(super) fn new(tensor: &Tensor) -> Result<Self, Failure> {
         let flat = tensor.flatten_all().map_err(computing)?;
         let elements = if flat.dtype() == DType::I64 {
             flat.to_vec1().map(Elements::Integers)
@@ -46,7 +46,7 @@ impl Serialize for Nested {
     }
 }
 
-/// The elements behind the axes that are left.
+/// The elements along the remaining axes.
 struct Level<'a, T>(&'a [usize], &'a [T]);
 
 impl<T: Element> Serialize for Level<'_, T> {
@@ -96,7 +96,7 @@ mod tests {
 
     #[track_caller]
     fn check(tensor: &Tensor, expected: &str) {
-        let nested = Nested::of(tensor).unwrap();
+        let nested = Nested::new(tensor).unwrap();
         assert_eq!(serde_json::to_string(&nested).unwrap(), expected);
     }
 

@@ -1,11 +1,11 @@
 //! NumPy's file of one array: format versions 1 to 3, as `numpy.lib.format` describes them.
 //!
-//! A reader of our own: the header is a Python literal, which `nnx-params` reads already, and the
-//! elements become a tensor of `nnx-checkpoint`.
+//! This crate has its own reader, because `nnx-params` can already read the header, a Python
+//! literal, and the elements become a tensor of `nnx-checkpoint`.
 
 pub(super) use nnx::checkpoint::npy::MAGIC;
 use nnx::checkpoint::npy::NpyFile;
-use nnx::checkpoint::{Dtype, Tensor as Stored};
+use nnx::checkpoint::{Dtype, Tensor as CheckpointTensor};
 use nnx::net::candle_core::{Device, Tensor};
 use nnx::params::Value;
 use nnx::params::python_text::literal_eval;
@@ -14,7 +14,7 @@ use super::array::{self, computing};
 use super::failures::{malformed, unsupported};
 use crate::failure::Failure;
 
-/// Kind and width in a header, and what they are here.
+/// The kind and width in a header, and the dtype.
 const DTYPES: [(&str, Dtype); 16] = [
     ("b1", Dtype::Bool),
     ("?", Dtype::Bool),
@@ -34,7 +34,7 @@ const DTYPES: [(&str, Dtype); 16] = [
     ("f", Dtype::Float32),
 ];
 
-/// The header of a file, and what follows it.
+/// The header of a file, and the bytes after it.
 struct Array<'a> {
     descr: String,
     fortran_order: bool,
@@ -45,8 +45,8 @@ struct Array<'a> {
 /// The array of a file.
 ///
 /// # Errors
-/// When the bytes are no such file, the elements are no real numbers, or there are not as many of
-/// them as the shape says.
+/// When the bytes are not such a file, the elements are not real numbers, or their number does not
+/// match the shape.
 pub(super) fn read(bytes: &[u8]) -> Result<Tensor, Failure> {
     let array = Array::parse(bytes)?;
     let (is_big, kind) = match array.descr.split_at_checked(1) {
@@ -67,7 +67,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Tensor, Failure> {
         .try_fold(width, |bytes, &length| bytes.checked_mul(length));
     if count != Some(array.data.len()) {
         return Err(malformed(format!(
-            "the shape `{:?}` of dtype `{}` does not fit the `{}` bytes behind the header",
+            "the shape `{:?}` of dtype `{}` does not fit the `{}` bytes after the header",
             array.shape,
             array.descr,
             array.data.len()
@@ -81,7 +81,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Tensor, Failure> {
     if array.fortran_order {
         shape.reverse();
     }
-    let tensor = array::tensor(&Stored::from_bytes(*dtype, &shape, data)?)?;
+    let tensor = array::tensor(&CheckpointTensor::from_bytes(*dtype, &shape, data)?)?;
     if !array.fortran_order {
         return Ok(tensor);
     }
@@ -90,10 +90,10 @@ pub(super) fn read(bytes: &[u8]) -> Result<Tensor, Failure> {
     tensor.map_err(computing)
 }
 
-/// A file of a float32 array.
+/// A file with a float32 array.
 pub(super) fn write(tensor: &Tensor) -> Result<Vec<u8>, Failure> {
     let tensor = tensor.to_device(&Device::Cpu).map_err(computing)?;
-    let stored = Stored::try_from(&tensor)?;
+    let stored = CheckpointTensor::try_from(&tensor)?;
     let shape = Value::Tuple(stored.shape().iter().map(|&length| int(length)).collect());
     let shape = nnx::params::python_text::repr(&shape);
     let mut header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}");
@@ -121,9 +121,15 @@ impl<'a> Array<'a> {
             file.header,
             bytes.get(file.data_offset..).unwrap_or_default(),
         );
-        // Versions 1 and 2 are Latin-1; what is not ASCII could only stand in names of fields.
+        // Versions 1 and 2 are Latin-1; only names of fields could contain other characters than
+        // ASCII.
         let header = String::from_utf8_lossy(header);
-        let odd = || malformed(format!("`{}` is no header of an array", header.trim()));
+        let odd = || {
+            malformed(format!(
+                "expected the header of an array, found `{}`",
+                header.trim()
+            ))
+        };
         let entries = entries(&header).ok_or_else(odd)?;
         let value = |key: &str| {
             let mut found = entries.iter().filter(|(name, _)| name == key);
@@ -148,7 +154,7 @@ impl<'a> Array<'a> {
     }
 }
 
-/// The entries of a dict of literals; none where the text is another one.
+/// The entries of a dict of literals; `None` for any other text.
 fn entries(text: &str) -> Option<Vec<(String, Value)>> {
     let mut rest = text.trim().strip_prefix('{')?.strip_suffix('}')?.trim();
     let mut entries = Vec::new();
@@ -163,7 +169,7 @@ fn entries(text: &str) -> Option<Vec<(String, Value)>> {
     Some(entries)
 }
 
-/// Where a character stands outside texts and brackets.
+/// The position of a character outside texts and brackets.
 fn end(text: &str, wanted: char) -> Option<usize> {
     let (mut depth, mut quote) = (0_usize, None);
     for (at, character) in text.char_indices() {

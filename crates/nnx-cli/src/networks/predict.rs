@@ -1,4 +1,4 @@
-//! `nnx predict`: what a model says about inputs.
+//! `nnx predict`: runs a model on inputs.
 
 use std::path::Path;
 
@@ -22,11 +22,11 @@ use crate::outcome::Outcome;
 use crate::table::{Side, Table};
 use crate::terminal::Page;
 
-/// Numbers of a row that a table shows.
+/// The number of values in a row of the table.
 const SHOWN: usize = 8;
 
 #[derive(Debug, Serialize)]
-struct Object {
+struct PredictReport {
     logits: Nested,
     classes: Nested,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -60,10 +60,10 @@ pub(super) fn run(arguments: &Predict) -> Result<Outcome, Failure> {
         .map_err(|error| Failure::from(error).in_path(path))?;
     }
     let text = if arguments.json {
-        json::object(&Object {
-            logits: Nested::of(&predicted.logits)?,
-            classes: Nested::of(&predicted.classes)?,
-            probabilities: probabilities.as_ref().map(Nested::of).transpose()?,
+        json::object(&PredictReport {
+            logits: Nested::new(&predicted.logits)?,
+            classes: Nested::new(&predicted.classes)?,
+            probabilities: probabilities.as_ref().map(Nested::new).transpose()?,
             notes: notes.clone(),
         })
     } else if let Some(path) = &arguments.output {
@@ -85,12 +85,12 @@ pub(super) fn run(arguments: &Predict) -> Result<Outcome, Failure> {
 
 fn check_target(path: &Path, overwrite: bool) -> Result<(), Failure> {
     if path.extension().is_none_or(|extension| extension != "npy") {
-        return Err(Failure::usage("expected a file `.npy` behind `--output`").in_path(path));
+        return Err(Failure::usage("expected a `.npy` file after `--output`").in_path(path));
     }
     Failure::if_exists(path, overwrite)
 }
 
-/// By the model's task; without one, what its loss says.
+/// The probabilities by the model's task, or without a task by its loss.
 fn probabilities(model: &NNModel, inputs: &[Tensor]) -> Result<Tensor, Failure> {
     let net = model.net().kind();
     let spec = match (model.params().task(), model.params().loss(), net) {
@@ -115,7 +115,7 @@ fn probabilities(model: &NNModel, inputs: &[Tensor]) -> Result<Tensor, Failure> 
     result.probabilities.ok_or_else(none)
 }
 
-/// A row a sample, or a token.
+/// A row for each sample or token.
 fn table(
     model: &NNModel,
     predicted: &Prediction,
@@ -150,7 +150,7 @@ fn table(
         let label = |&class: &i64| labels?.get(usize::try_from(class).ok()?).cloned();
         let named: Vec<String> = match class {
             [class] => label(class).into_iter().collect(),
-            // Each output is a label that holds or does not.
+            // Each output is a label that applies or does not apply.
             all => (0..)
                 .zip(all)
                 .filter(|(_, holds)| **holds == 1)
@@ -168,7 +168,7 @@ fn table(
     Ok(table.render(&Page::of_stdout()))
 }
 
-/// Classes of rows, and how many each row has; none where they do not belong to rows.
+/// The classes of rows, and their number in each row; `None` if they do not belong to rows.
 fn classes(predicted: &Prediction, dims: &[usize]) -> Result<Option<(usize, Vec<i64>)>, Failure> {
     let classes = &predicted.classes;
     let each = if classes.dims() == dims {
@@ -185,7 +185,7 @@ fn classes(predicted: &Prediction, dims: &[usize]) -> Result<Option<(usize, Vec<
     Ok(Some((each, all.map_err(computing)?)))
 }
 
-/// The place of a row along the axes before the last.
+/// The index of a row along the axes before the last.
 fn place(row: usize, dims: &[usize]) -> String {
     let mut left = row;
     let mut places: Vec<String> = Vec::new();

@@ -1,4 +1,4 @@
-//! `nnx summary`: the layers of a model.
+//! `nnx summary`: lists the layers of a model.
 
 use nnx::NNModel;
 use nnx::net::candle_core::{DType, Device, Tensor};
@@ -16,13 +16,13 @@ use crate::size;
 use crate::table::{Side, Table};
 use crate::terminal::Page;
 
-/// Tokens of the sample that a transformer is shown with, at most.
+/// The largest number of tokens in the sample for a transformer.
 const TOKENS: usize = 16;
-/// Elements of an input that a shape may ask for.
+/// The largest number of elements that `--shape` may request.
 const MOST_ELEMENTS: usize = 1 << 28;
 
 #[derive(Debug, Serialize)]
-struct Object {
+struct SummaryReport {
     net: &'static str,
     inputs: Vec<Vec<usize>>,
     layers: Vec<Layer>,
@@ -64,7 +64,7 @@ pub(super) fn run(arguments: &Summary) -> Result<Outcome, Failure> {
         output: layer.output,
         parameters: layer.parameters,
     });
-    let object = Object {
+    let object = SummaryReport {
         net: model.net().kind().value(),
         inputs: inputs.iter().map(|input| input.dims().to_vec()).collect(),
         layers: layers.collect(),
@@ -79,7 +79,7 @@ pub(super) fn run(arguments: &Summary) -> Result<Outcome, Failure> {
     Ok(Outcome::success(text).with_notes(&notes))
 }
 
-fn text(object: &Object) -> String {
+fn text(object: &SummaryReport) -> String {
     let mut table = Table::new(&[
         ("Layer", Side::Left),
         ("Class", Side::Left),
@@ -109,7 +109,7 @@ fn text(object: &Object) -> String {
     )
 }
 
-/// An input of zeros, of that shape or, where it is empty, of one sample. A graph gets a loop at its
+/// An input of zeros with that shape or, if it is empty, one sample. A graph gets a loop at its
 /// first node.
 fn zeros(model: &NNModel, shape: &[usize]) -> Result<Vec<Tensor>, Failure> {
     let (dtype, default) = match model.net_params() {

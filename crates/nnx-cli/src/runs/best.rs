@@ -1,4 +1,4 @@
-//! `nnx runs best`: the id of the best run.
+//! `nnx runs best`: prints the id of the best run.
 
 use nnx::run::{NNRun, RunSummary};
 use serde::Serialize;
@@ -24,16 +24,16 @@ pub(super) fn run(runs_dir: &RunsDir) -> Result<Outcome, Failure> {
     let pointer = root.join("runs").join("best");
     let Some(id) = NNRun::best_id(root)? else {
         let what = if pointer.symlink_metadata().is_ok() {
-            "the pointer to the best run names no id of a run; the next save of a run with a \
-                 checkpoint `best` makes it anew"
+            "the pointer to the best run does not contain the id of a run; the next save of a run \
+                 with a checkpoint `best` replaces it"
         } else {
-            "the folder of runs points to no best run; a save of a run with a checkpoint `best` \
-                 makes the pointer"
+            "the folder of runs has no pointer to the best run; a save of a run with a checkpoint \
+                 `best` creates it"
         };
         return Err(Failure::new("no_best_run", what).in_path(&pointer));
     };
     if !ids.contains(&id) {
-        let what = format!("the best run is said to be `{id}`, which is not there");
+        let what = format!("the pointer to the best run names `{id}`, which does not exist");
         return Err(Failure::new("no_best_run", what).in_path(&pointer));
     }
     let summary = RunSummary::new(&NNRun::load(&id, root)?, &id, root)?;
@@ -42,7 +42,7 @@ pub(super) fn run(runs_dir: &RunsDir) -> Result<Outcome, Failure> {
             root: resolve_run::root_text(root),
             id,
             net: summary.net,
-            best: summary.best.as_ref().map(BestPart::of),
+            best: summary.best.as_ref().map(BestPart::new),
         })
     } else {
         format!("{id}\n")

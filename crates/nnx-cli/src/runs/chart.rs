@@ -1,4 +1,4 @@
-//! The chart of runs: which values it has, what is not drawn of them, and the table below.
+//! The chart of runs: its values, notes about values that are not drawn, and its table.
 
 use nnx::chart::{Axes, Cell, Chart, Line, Series, Table};
 use nnx::run::{EpochMetrics, NNRun};
@@ -6,11 +6,12 @@ use nnx::run::{EpochMetrics, NNRun};
 use super::metrics::{Metric, before_end, last, lowest, number, shown, values};
 use crate::escape::escaped;
 
-/// Characters of a net's name that a chart shows.
+/// The number of characters of a net's name in a chart.
 const SHOWN_CHARS: usize = 24;
-/// Characters of an id that are shown, and more where they are needed to tell runs apart.
+/// The number of characters of an id that are shown, unless more are needed to distinguish the
+/// runs.
 const LEAST_ID_CHARS: usize = 8;
-/// Ranges of epochs that a note lists.
+/// The largest number of ranges of epochs in a note.
 const SHOWN_RANGES: usize = 6;
 
 /// The axes of the chart: title, name for scripts, and the metrics with a line.
@@ -19,7 +20,7 @@ const AXES: [(&str, &str, [Metric; 2]); 2] = [
     ("Error", "error", [Metric::TrainError, Metric::ValError]),
 ];
 
-/// A run as the chart names it.
+/// The title of a run in the chart.
 #[derive(Debug)]
 struct Drawn {
     id: String,
@@ -27,7 +28,7 @@ struct Drawn {
     net: String,
     planned_epochs: usize,
     epochs: Vec<EpochMetrics>,
-    /// What is wrong with the history.
+    /// The warnings about the history.
     warnings: Vec<String>,
 }
 
@@ -58,7 +59,7 @@ pub(super) fn chart(runs: &[(String, NNRun)], log: bool) -> Chart {
     chart.table(table(&runs))
 }
 
-/// What the chart is of.
+/// The title of the chart.
 fn title(runs: &[Drawn]) -> String {
     let of = match runs {
         [run] => format!("run {}", run.short_id),
@@ -93,7 +94,7 @@ impl Drawn {
     }
 }
 
-/// How many characters tell the ids apart.
+/// The number of characters that distinguish the ids.
 fn id_length(ids: &[&str]) -> usize {
     let longest = ids.iter().map(|id| id.chars().count()).max();
     let longest = longest.unwrap_or_default().max(LEAST_ID_CHARS);
@@ -117,8 +118,8 @@ fn cut(text: &str) -> String {
     shown
 }
 
-/// The words for a metric within a sentence, the name of its line in the legend, and whether that
-/// line is one of the training.
+/// The words for a metric in a sentence, the name of its line in the legend, and whether the line
+/// belongs to the training.
 fn in_words(metric: Metric) -> (&'static str, &'static str, bool) {
     match metric {
         Metric::TrainLoss => ("training loss", "training", true),
@@ -128,10 +129,10 @@ fn in_words(metric: Metric) -> (&'static str, &'static str, bool) {
     }
 }
 
-/// The line of a metric: training is dashed, and validation is drawn over it, because runs are
-/// judged by it.
+/// The line of a metric. Training is dashed, and validation is drawn above it, because it matters
+/// more.
 fn line(run: &Drawn, index: usize, metric: Metric) -> Line {
-    let points = values(&run.epochs, |epoch| metric.of(epoch));
+    let points = values(&run.epochs, |epoch| metric.value_in(epoch));
     let (_, name, is_training) = in_words(metric);
     let line = if is_training {
         Line::dashed(index, name, points)
@@ -141,11 +142,11 @@ fn line(run: &Drawn, index: usize, metric: Metric) -> Line {
     line.data("run", &run.id).data("metric", metric.key())
 }
 
-/// What the chart does not show of a metric.
+/// Notes about the values of a metric that the chart does not show.
 fn not_drawn(run: &Drawn, metric: Metric, log: bool) -> Vec<String> {
     let (mut absent, mut infinite, mut below) = (Vec::new(), Vec::new(), Vec::new());
     for epoch in &run.epochs {
-        match metric.of(epoch) {
+        match metric.value_in(epoch) {
             None => absent.push(epoch.epoch),
             Some(value) if !value.is_finite() => infinite.push(epoch.epoch),
             Some(value) if log && value <= 0.0 => below.push(epoch.epoch),
@@ -166,7 +167,7 @@ fn not_drawn(run: &Drawn, metric: Metric, log: bool) -> Vec<String> {
     if !below.is_empty() {
         let epochs = epochs_in_words(&below);
         notes.push(format!(
-            "The {name} is not above 0 at {epochs}, where a logarithmic scale has no place for it."
+            "The {name} is not above 0 at {epochs}; a logarithmic scale cannot show it."
         ));
     }
     notes
@@ -176,7 +177,7 @@ fn not_drawn(run: &Drawn, metric: Metric, log: bool) -> Vec<String> {
 fn table(runs: &[Drawn]) -> Table {
     let recorded = |metric: &Metric| {
         let mut epochs = runs.iter().flat_map(|run| &run.epochs);
-        epochs.any(|epoch| metric.of(epoch).is_some())
+        epochs.any(|epoch| metric.value_in(epoch).is_some())
     };
     let metrics: Vec<Metric> = Metric::ALL.into_iter().filter(recorded).collect();
     let titles = metrics.iter().map(|metric| metric.title());
@@ -190,10 +191,10 @@ fn table(runs: &[Drawn]) -> Table {
     table
 }
 
-/// The last value that there is, with its epoch where that is not the run's last one, and below it
-/// the lowest one with its epoch.
+/// The last value, with its epoch if that is not the run's last epoch, and below it the lowest
+/// value with its epoch.
 fn cell(run: &Drawn, metric: Metric) -> Cell {
-    let values = values(&run.epochs, |epoch| metric.of(epoch));
+    let values = values(&run.epochs, |epoch| metric.value_in(epoch));
     let (value, epoch) = last(&values);
     let mut cell = Cell::new(shown(value.0));
     if let Some(epoch) = before_end(epoch, &run.epochs) {
@@ -205,7 +206,7 @@ fn cell(run: &Drawn, metric: Metric) -> Cell {
     cell
 }
 
-/// The epochs between the first and the last one that the history does not have.
+/// The epochs between the first and the last one that are missing in the history.
 fn missing_epochs(run: &Drawn) -> Option<String> {
     let gaps = run.epochs.windows(2).filter_map(|pair| {
         let (before, after) = (pair[0].epoch, pair[1].epoch);
@@ -249,7 +250,7 @@ fn ranges_in_words(ranges: &[(i64, i64)]) -> String {
     };
     let more = match ranges.len().saturating_sub(SHOWN_RANGES) {
         0 => String::new(),
-        more => format!(" and at {more} more places"),
+        more => format!(" and in {more} more ranges"),
     };
     format!("{word} {}{more}", shown.join(", "))
 }
@@ -264,7 +265,7 @@ mod tests {
         assert_eq!(epochs_in_words(&[3, 4, 5, 7]), "epochs 3–5, 7");
         assert_eq!(
             epochs_in_words(&[0, 2, 4, 6, 8, 10, 12, 14]),
-            "epochs 0, 2, 4, 6, 8, 10 and at 2 more places"
+            "epochs 0, 2, 4, 6, 8, 10 and in 2 more ranges"
         );
         assert_eq!(
             epochs_in_words(&[i64::MAX - 1, i64::MAX]),

@@ -1,4 +1,4 @@
-//! `nnx runs compare`: two runs side by side.
+//! `nnx runs compare`: compares two runs.
 
 mod cells;
 mod epochs;
@@ -27,15 +27,15 @@ use crate::{flatten, json};
 struct Comparison {
     a: String,
     b: String,
-    /// The fields that differ; null where a run does not have one.
+    /// The fields that differ; null if a run does not have the field.
     configuration: Vec<Field>,
-    /// The metric by which each run chose its checkpoint `best`; null where there is none.
+    /// The metric by which each run chose its checkpoint `best`; null without such a checkpoint.
     best: [Option<Chosen>; 2],
     metrics: Vec<MetricPart>,
-    /// What the runs' own monitors saw.
+    /// The values of the runs' monitors.
     monitors: Vec<Monitored>,
-    epochs: Vec<Pair>,
-    /// What would else go unseen of each run.
+    epochs: Vec<EpochPair>,
+    /// The warnings of each run.
     warnings: [Vec<Failure>; 2],
 }
 
@@ -46,7 +46,7 @@ struct Field {
     b: Option<String>,
 }
 
-/// The last and the lowest value of a metric in the history of each run, as far as there is one.
+/// The last and the lowest value of a metric in the history of each run, if there are any.
 #[derive(Debug, Serialize)]
 struct MetricPart {
     metric: &'static str,
@@ -56,9 +56,9 @@ struct MetricPart {
     lowest_epoch: [Option<i64>; 2],
 }
 
-/// An epoch of both; null where a run does not have it.
+/// The same epoch of both runs; null if a run does not have it.
 #[derive(Debug, Serialize)]
-struct Pair {
+struct EpochPair {
     a: Option<EpochPart>,
     b: Option<EpochPart>,
 }
@@ -73,11 +73,14 @@ pub(super) fn run(arguments: &Compare) -> Result<Outcome, Failure> {
     let ((a, run_a), (b, run_b)) = (a?, b?);
     let configuration = differences(&run_a, &run_b)?;
     let epochs = [run_a.epochs(), run_b.epochs()];
-    let metrics = Metric::ALL.map(|metric| MetricPart::of(metric, &epochs));
-    let best = [Chosen::of(&run_a, &a, root), Chosen::of(&run_b, &b, root)];
-    let monitors = monitors::of([&run_a, &run_b], &epochs);
+    let metrics = Metric::ALL.map(|metric| MetricPart::new(metric, &epochs));
+    let best = [
+        Chosen::from_run(&run_a, &a, root),
+        Chosen::from_run(&run_b, &b, root),
+    ];
+    let monitors = monitors::all([&run_a, &run_b], &epochs);
     let pairs = pairs(&epochs);
-    let warnings = [warnings::of(&run_a), warnings::of(&run_b)];
+    let warnings = [warnings::all(&run_a), warnings::all(&run_b)];
     let text = if arguments.runs_dir.json {
         json::object(&Comparison {
             a,
@@ -88,9 +91,9 @@ pub(super) fn run(arguments: &Compare) -> Result<Outcome, Failure> {
             monitors,
             epochs: pairs
                 .into_values()
-                .map(|[a, b]| Pair {
-                    a: a.map(EpochPart::of),
-                    b: b.map(EpochPart::of),
+                .map(|[a, b]| EpochPair {
+                    a: a.map(EpochPart::new),
+                    b: b.map(EpochPart::new),
                 })
                 .collect(),
             warnings,
@@ -123,8 +126,8 @@ pub(super) fn run(arguments: &Compare) -> Result<Outcome, Failure> {
     Ok(Outcome::success(text))
 }
 
-/// The fields of the configurations that differ, in the order of the first run's, then those that
-/// the second one has alone.
+/// The fields of the configurations that differ: first those of the first run in their order, then
+/// those that only the second run has.
 fn differences(a: &NNRun, b: &NNRun) -> Result<Vec<Field>, Failure> {
     let fields = |run: &NNRun| {
         let mut state = run.full_state()?;
@@ -148,10 +151,10 @@ fn differences(a: &NNRun, b: &NNRun) -> Result<Vec<Field>, Failure> {
 }
 
 impl MetricPart {
-    fn of(metric: Metric, runs: &[Vec<EpochMetrics>; 2]) -> Self {
+    fn new(metric: Metric, runs: &[Vec<EpochMetrics>; 2]) -> Self {
         let values = runs
             .each_ref()
-            .map(|epochs| values(epochs, |epoch| metric.of(epoch)));
+            .map(|epochs| values(epochs, |epoch| metric.value_in(epoch)));
         let last = values.each_ref().map(|values| last(values));
         let lowest = values.each_ref().map(|values| lowest(values));
         Self {
@@ -164,7 +167,7 @@ impl MetricPart {
     }
 }
 
-/// The epochs of both runs by their numbers.
+/// The epochs of both runs, matched by their numbers.
 fn pairs(runs: &[Vec<EpochMetrics>; 2]) -> BTreeMap<i64, [Option<&EpochMetrics>; 2]> {
     let [a, b] = runs;
     let mut pairs: BTreeMap<i64, [Option<&EpochMetrics>; 2]> = BTreeMap::new();

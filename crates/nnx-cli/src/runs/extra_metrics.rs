@@ -1,4 +1,5 @@
-//! The metrics of epochs beside loss and error: the declared ones, and those that a callback added.
+//! The extra metrics of epochs, in addition to loss and error: the declared ones, and those that a
+//! callback added.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,11 +10,11 @@ use serde::{Serialize, Serializer};
 use crate::json::JsonFloat;
 use crate::size;
 
-/// Columns that a table has for them.
+/// The largest number of columns for them in a table.
 const MOST_COLUMNS: usize = 6;
 
-/// The extra metrics of an epoch by their names, `val.accuracy`: of the training those of the
-/// whole epoch where they were recorded, else those of its last batch.
+/// The extra metrics of an epoch by their names, such as `val.accuracy`. For the training, these
+/// are the metrics of the whole epoch if they were recorded, else those of its last batch.
 #[derive(Debug, Default)]
 pub(super) struct ExtraMetrics(BTreeMap<String, f64>);
 
@@ -22,7 +23,7 @@ impl ExtraMetrics {
         let mut metrics = BTreeMap::new();
         let records = [
             ("train", epoch.train_edp.as_ref()),
-            // In the place of the last batch.
+            // These replace those of the last batch.
             ("train", epoch.train_summary.as_ref()),
             ("val", epoch.val_edp.as_ref()),
         ];
@@ -42,7 +43,7 @@ fn named(split: &str, record: &NNEvaluationDataPoint) -> Vec<(String, f64)> {
     let declared = record.metrics().iter();
     let declared = declared.map(|(name, value)| (format!("{split}.{name}"), value.as_f64()));
     let added = record.extra().iter().map(|(name, value)| {
-        // A declared metric has the name, as in Python.
+        // A declared metric keeps its name, as in Python.
         let name = if record.metrics().contains_key(name) {
             format!("{split}.extra.{name}")
         } else {
@@ -63,8 +64,8 @@ impl Serialize for ExtraMetrics {
 /// A run's epochs with their extra metrics.
 pub(super) type Epochs<'a> = [(&'a EpochMetrics, &'a ExtraMetrics)];
 
-/// The names that have a column in a table of one run or two, in order, and how many more there are.
-/// What the column of the monitor shows has no other.
+/// The names that have a column in a table of one or two runs, in order, and the number of names
+/// without one. A metric that the monitor's column shows has no other column.
 pub(super) fn columns<'a>(runs: &[(Option<String>, &Epochs<'a>)]) -> (Vec<&'a str>, usize) {
     let mut names = BTreeSet::new();
     for (monitor, epochs) in runs {
@@ -82,7 +83,7 @@ pub(super) fn columns<'a>(runs: &[(Option<String>, &Epochs<'a>)]) -> (Vec<&'a st
     (names, more)
 }
 
-/// What stands below a table that does not have all of them.
+/// The line below a table that does not show all of them.
 pub(super) fn note(more: usize) -> String {
     match more {
         0 => String::new(),

@@ -1,4 +1,4 @@
-//! `nnx runs list`: all runs in a table.
+//! `nnx runs list`: lists all runs.
 
 use nnx::run::{NNRun, RunSummary};
 use serde::Serialize;
@@ -23,12 +23,12 @@ struct List<'a> {
     #[serde(serialize_with = "path::lossy")]
     root: &'a std::path::Path,
     best: Option<String>,
-    runs: Vec<Run>,
-    failed: Vec<Failed>,
+    runs: Vec<ListedRun>,
+    failed: Vec<FailedRun>,
 }
 
 #[derive(Debug, Serialize)]
-struct Run {
+struct ListedRun {
     id: String,
     folder: String,
     net: String,
@@ -41,7 +41,7 @@ struct Run {
 }
 
 #[derive(Debug, Serialize)]
-struct Failed {
+struct FailedRun {
     folder: String,
     error: Failure,
 }
@@ -69,7 +69,7 @@ pub(super) fn run(runs_dir: &RunsDir) -> Result<Outcome, Failure> {
         let name = format!("{star}{folder}");
         match summary {
             Ok(summary) => {
-                let run = Run::of(summary, folder, &mut table, name, &page);
+                let run = ListedRun::new(summary, folder, &mut table, name, &page);
                 runs.push(run);
             }
             Err(error) => {
@@ -77,7 +77,7 @@ pub(super) fn run(runs_dir: &RunsDir) -> Result<Outcome, Failure> {
                 table.push([name]);
                 let message = format!("cannot be read: {}", escaped(&error.message()));
                 table.below(page.paint(RED, &message));
-                failed.push(Failed { folder, error });
+                failed.push(FailedRun { folder, error });
             }
         }
     }
@@ -113,9 +113,9 @@ pub(super) fn run(runs_dir: &RunsDir) -> Result<Outcome, Failure> {
     Ok(Outcome::new(text, status))
 }
 
-impl Run {
-    /// The run for JSON; its row goes to the table.
-    fn of(
+impl ListedRun {
+    /// The run for JSON. Its row is added to the table.
+    fn new(
         summary: RunSummary,
         folder: String,
         table: &mut Table,
@@ -146,7 +146,7 @@ impl Run {
             planned_epochs: summary.planned_epochs,
             epochs: summary.epochs,
             records: summary.records,
-            best: summary.best.as_ref().map(BestPart::of),
+            best: summary.best.as_ref().map(BestPart::new),
             last_change,
             warnings,
         }

@@ -24,7 +24,7 @@ impl Metric {
         Self::ValError,
     ];
 
-    /// As a title of a column.
+    /// The title of its column.
     pub(super) fn title(self) -> &'static str {
         match self {
             Self::TrainLoss => "Train loss",
@@ -34,7 +34,7 @@ impl Metric {
         }
     }
 
-    /// As a key of JSON.
+    /// Its key in JSON.
     pub(super) fn key(self) -> &'static str {
         match self {
             Self::TrainLoss => "train_loss",
@@ -45,7 +45,7 @@ impl Metric {
     }
 
     /// Its value in an epoch.
-    pub(super) fn of(self, epoch: &EpochMetrics) -> Option<f64> {
+    pub(super) fn value_in(self, epoch: &EpochMetrics) -> Option<f64> {
         match self {
             Self::TrainLoss => epoch.train_loss,
             Self::ValLoss => epoch.val_loss,
@@ -55,7 +55,7 @@ impl Metric {
     }
 }
 
-/// The values that there are of a metric, each with its epoch.
+/// The values of a metric, each with its epoch.
 pub(super) fn values(
     epochs: &[EpochMetrics],
     of: impl Fn(&EpochMetrics) -> Option<f64>,
@@ -71,7 +71,7 @@ pub(super) fn lowest(values: &[(i64, f64)]) -> Option<(i64, f64)> {
     finite.copied().min_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// The last value that there is of a metric, with its epoch.
+/// The last value of a metric, with its epoch.
 pub(super) fn last(values: &[(i64, f64)]) -> (JsonFloat, Option<i64>) {
     let last = values.last();
     (
@@ -80,8 +80,8 @@ pub(super) fn last(values: &[(i64, f64)]) -> (JsonFloat, Option<i64>) {
     )
 }
 
-/// In which epoch the last value of a metric is; nothing where that is the last one of the run. What
-/// diverged has no value at the end.
+/// The epoch of the last value of a metric; empty if it is the run's last epoch. After a
+/// divergence, the last epochs have no value.
 pub(super) fn before_end(epoch: Option<i64>, epochs: &[EpochMetrics]) -> Option<i64> {
     let end = epochs.last().map(|last| last.epoch);
     epoch.filter(|_| epoch != end)
@@ -91,20 +91,20 @@ pub(super) fn before_end(epoch: Option<i64>, epochs: &[EpochMetrics]) -> Option<
 #[derive(Debug, Serialize)]
 pub(super) struct EpochPart {
     epoch: i64,
-    /// Null where it was not recorded.
+    /// Null if it was not recorded.
     lr: JsonFloat,
     train_loss: JsonFloat,
     train_error: JsonFloat,
     val_loss: JsonFloat,
     val_error: JsonFloat,
     monitor: JsonFloat,
-    /// Null where no monitor watched.
+    /// Null if the run has no monitor.
     improved: Option<bool>,
     metrics: ExtraMetrics,
 }
 
 impl EpochPart {
-    pub(super) fn of(epoch: &EpochMetrics) -> Self {
+    pub(super) fn new(epoch: &EpochMetrics) -> Self {
         Self {
             epoch: epoch.epoch,
             lr: JsonFloat(Some(epoch.lr).filter(|lr| !lr.is_nan())),
@@ -119,7 +119,7 @@ impl EpochPart {
     }
 }
 
-/// A metric as a table shows it; nothing for one that is not there.
+/// A metric in a table; empty if it has no value.
 pub(super) fn shown(value: Option<f64>) -> String {
     value.map_or_else(String::new, number)
 }

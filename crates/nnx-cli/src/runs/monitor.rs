@@ -1,4 +1,4 @@
-//! By which metric a run chose its best epoch.
+//! The metric by which a run chose its best epoch.
 
 use nnx::params::{MonitorMode, MonitorSpec};
 use nnx::run::{BestMetric, NNRun};
@@ -12,13 +12,13 @@ use crate::json::{JsonCount, JsonFloat};
 pub(super) struct BestPart {
     metric: String,
     value: JsonFloat,
-    /// Which of two values is better: `min` or `max`; null where nothing says so.
+    /// Whether lower or higher values are better: `min` or `max`; null if that is not known.
     mode: Option<&'static str>,
     epoch: JsonCount,
 }
 
 impl BestPart {
-    pub(super) fn of(best: &BestMetric) -> Self {
+    pub(super) fn new(best: &BestMetric) -> Self {
         Self {
             metric: best.name.clone(),
             value: JsonFloat(Some(best.value)),
@@ -28,7 +28,7 @@ impl BestPart {
     }
 }
 
-/// The metric of a checkpoint as a table shows it; a monitor's with its direction.
+/// The metric of a checkpoint in a table; with the direction of its monitor.
 pub(super) fn best_text(best: &BestMetric) -> String {
     let text = format!("{} {}", best.name, number(best.value));
     if best.is_monitored {
@@ -38,7 +38,7 @@ pub(super) fn best_text(best: &BestMetric) -> String {
     }
 }
 
-/// Which of two values is better, behind what is told of a metric.
+/// Whether lower or higher values are better, as a text after the metric.
 fn direction(mode: Option<MonitorMode>) -> String {
     mode.map_or_else(String::new, |mode| format!(" ({mode})"))
 }
@@ -52,7 +52,7 @@ pub(super) struct MonitorPart {
 }
 
 impl MonitorPart {
-    pub(super) fn of(run: &NNRun) -> Option<Self> {
+    pub(super) fn from_run(run: &NNRun) -> Option<Self> {
         run.monitor().map(|monitor| Self {
             metric: monitor.key(),
             mode: monitor.mode().map(MonitorMode::value),
@@ -61,7 +61,7 @@ impl MonitorPart {
     }
 }
 
-/// A monitor by its name and direction.
+/// The name and direction of a monitor.
 pub(super) fn monitor_text(monitor: &MonitorSpec) -> String {
     format!("{}{}", monitor.key(), direction(monitor.mode()))
 }

@@ -1,4 +1,4 @@
-//! `nnx runs plot`: loss and error over epochs, as a picture or a page.
+//! `nnx runs plot`: draws loss and error over epochs, as a picture or a page.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -17,7 +17,7 @@ use crate::terminal::{Page, YELLOW};
 use crate::wrap::wrapped;
 use crate::{json, path, size};
 
-/// What is drawn, by the extension of the target.
+/// The form of the chart, selected by the extension of the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Form {
@@ -88,7 +88,7 @@ fn form(output: &Path) -> Result<Form, Failure> {
         Some("png") => Ok(Form::Png),
         Some("html" | "htm") => Ok(Form::Html),
         _ => Err(Failure::usage(
-            "expected a file that ends with `.svg`, `.png` or `.html` behind `--output`",
+            "expected a file that ends with `.svg`, `.png` or `.html` after `--output`",
         )),
     }
 }

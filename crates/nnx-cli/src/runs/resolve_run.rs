@@ -1,4 +1,4 @@
-//! The run that is meant by what was typed.
+//! Finds the run that the user named.
 
 use std::path::Path;
 
@@ -7,23 +7,23 @@ use nnx::run::{Error, ErrorKind, NNRun};
 use crate::failure::Failure;
 use crate::path::PathText;
 
-/// Candidates that a message lists.
+/// The largest number of candidates in a message.
 const SHOWN_CANDIDATES: usize = 10;
 
-/// The names of the folders that hold a run.
+/// The names of the folders that contain a run.
 pub(super) fn ids(root: &Path) -> Result<Vec<String>, Failure> {
     if !root.is_dir() {
-        let what = "expected a folder that holds the folder `runs`, found none";
+        let what = "expected a folder that contains the folder `runs`, found none";
         return Err(Failure::new("not_found", what).in_path(root));
     }
     Ok(NNRun::ids(root)?)
 }
 
-/// The word for the run that the folder of runs points to.
+/// The word for the run that the pointer `best` names.
 const BEST: &str = "best";
 
-/// The name of the folder of the one run whose id begins so; a whole id is never ambiguous. `best`
-/// is the run that the folder of runs points to.
+/// The name of the folder of the only run whose id begins with the text. A complete id is never
+/// ambiguous. `best` is the run that the pointer `best` names.
 pub(super) fn folder(typed: &str, root: &Path) -> Result<String, Failure> {
     let mut ids = ids(root)?;
     let best = match typed {

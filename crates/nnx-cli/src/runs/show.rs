@@ -1,12 +1,10 @@
-//! `nnx runs show`: configuration, metrics and checkpoints of a run.
-
-mod checkpoints;
+//! `nnx runs show`: shows the configuration, metrics and checkpoints of a run.
 
 use nnx::params::{MonitorSpec, Value};
 use nnx::run::{CheckpointStore, EpochMetrics, NNRun, RunSummary};
 use serde::Serialize;
 
-use self::checkpoints::CheckpointPart;
+use super::checkpoints::{self, CheckpointPart};
 use super::extra_metrics::{self, ExtraMetrics};
 use super::metrics::{EpochPart, Metric, shown};
 use super::monitor::{BestPart, MonitorPart, monitor_text};
@@ -29,18 +27,18 @@ struct Shown {
     records: usize,
     best: Option<BestPart>,
     last_change: Option<String>,
-    /// What the choice of the best epoch tracks; null where the run has no monitor of its own.
+    /// The monitor that chooses the best epoch; null if the run has none.
     monitor: Option<MonitorPart>,
     parent: Option<Parent>,
     state: JsonState,
     metadata: JsonState,
     epochs: Vec<EpochPart>,
     checkpoints: Vec<CheckpointPart>,
-    /// What would else go unseen.
+    /// The warnings of the run.
     warnings: Vec<Failure>,
 }
 
-/// The run and the checkpoint from which it went on.
+/// The run and the checkpoint from which the training was resumed.
 #[derive(Debug, Serialize)]
 struct Parent {
     id: String,
@@ -51,13 +49,13 @@ pub(super) fn run(arguments: &One) -> Result<Outcome, Failure> {
     let root = &arguments.runs_dir.root;
     let folder = resolve_run::folder(&arguments.id, root)?;
     let run = NNRun::load(&folder, root)?;
-    // A checkpoint `best` that cannot be read is told of among the checkpoints.
+    // If the checkpoint `best` cannot be read, the list of the checkpoints reports it.
     let summary = RunSummary::new(&run, &folder, root).ok();
     let net = run
         .model()
         .net()
         .map_or_else(String::new, ToString::to_string);
-    let checkpoints = checkpoints::of(&CheckpointStore::new(&folder, root)?)?;
+    let checkpoints = checkpoints::all(&CheckpointStore::new(&folder, root)?)?;
     let epochs = run.epochs();
     let shown = Shown {
         id: run.id().to_owned(),
@@ -67,20 +65,20 @@ pub(super) fn run(arguments: &One) -> Result<Outcome, Failure> {
         best: summary
             .as_ref()
             .and_then(|summary| summary.best.as_ref())
-            .map(BestPart::of),
+            .map(BestPart::new),
         last_change: summary
             .and_then(|summary| summary.last_change)
             .and_then(time::utc),
-        monitor: MonitorPart::of(&run),
+        monitor: MonitorPart::from_run(&run),
         parent: run.parent().map(|(id, checkpoint)| Parent {
             id: id.to_owned(),
             checkpoint: checkpoint.map(ToOwned::to_owned),
         }),
         state: JsonState(run.full_state()?),
         metadata: JsonState(run.metadata().clone()),
-        epochs: epochs.iter().map(EpochPart::of).collect(),
+        epochs: epochs.iter().map(EpochPart::new).collect(),
         checkpoints,
-        warnings: warnings::of(&run),
+        warnings: warnings::all(&run),
         folder,
     };
     let text = if arguments.runs_dir.json {
@@ -142,7 +140,7 @@ fn fields(value: &Value) -> Table {
     table
 }
 
-/// The epochs, and what stands below them.
+/// The epochs, and the notes below them.
 fn epochs_table(run: &NNRun, epochs: &[EpochMetrics]) -> (Table, String) {
     let extra: Vec<ExtraMetrics> = epochs.iter().map(ExtraMetrics::from_epoch).collect();
     let with_extra: Vec<_> = epochs.iter().zip(&extra).collect();
@@ -158,7 +156,7 @@ fn epochs_table(run: &NNRun, epochs: &[EpochMetrics]) -> (Table, String) {
     for (epoch, extra) in with_extra {
         let lr = Some(epoch.lr).filter(|lr| !lr.is_nan());
         let mut cells = vec![epoch.epoch.to_string(), shown(lr)];
-        cells.extend(Metric::ALL.map(|metric| shown(metric.of(epoch))));
+        cells.extend(Metric::ALL.map(|metric| shown(metric.value_in(epoch))));
         let improved = if epoch.improved { "yes" } else { "" };
         cells.extend([shown(epoch.monitor), improved.to_owned()]);
         cells.extend(names.iter().map(|name| shown(extra.value(name))));

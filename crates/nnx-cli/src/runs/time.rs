@@ -1,10 +1,10 @@
-//! Moments as text.
+//! Points in time as text.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 const SECONDS_A_DAY: u64 = 86_400;
 
-/// A moment in UTC to the second, `2026-11-30T04:44:46Z`; none for one before 1970.
+/// A time in UTC to the second, `2026-11-30T04:44:46Z`; `None` for a time before 1970.
 pub(super) fn utc(moment: SystemTime) -> Option<String> {
     let seconds = moment.duration_since(UNIX_EPOCH).ok()?.as_secs();
     let (year, month, day) = date(seconds / SECONDS_A_DAY);
@@ -15,7 +15,7 @@ pub(super) fn utc(moment: SystemTime) -> Option<String> {
     ))
 }
 
-/// Year, month and day of the Gregorian calendar, so many days after 1 January 1970.
+/// Year, month and day of the Gregorian calendar, from the number of days since 1 January 1970.
 ///
 /// Years begin in March here, so that the day that leap years add is the last one.
 fn date(days: u64) -> (u64, u64, u64) {

@@ -1,4 +1,4 @@
-//! `nnx runs verify`: whether the files of a run are whole and belong together.
+//! `nnx runs verify`: checks that the files of a run are complete and belong together.
 
 mod checkpoint;
 mod text;
@@ -17,8 +17,8 @@ use crate::json;
 use crate::outcome::{EXIT_ERROR, EXIT_FINDINGS, EXIT_OK, Outcome};
 use crate::terminal::Page;
 
-/// What was found of one part of a run; the highest counts: what is wrong is so, whatever else could
-/// not be looked at.
+/// The verdict on one part of a run. The highest one counts: if something is wrong, the run is
+/// wrong, even if other parts could not be judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Verdict {
@@ -31,32 +31,32 @@ enum Verdict {
 struct Verification {
     folder: String,
     verdict: Verdict,
-    run: Run,
+    run: CheckedRun,
     metadata: Metadata,
     checkpoints: Vec<Checked>,
-    /// Files that end as checkpoints do, under names that no checkpoint has: they were not read.
+    /// Files with the extension of a checkpoint, but without the name of one. They were not read.
     other_files: Vec<String>,
 }
 
 /// The configuration and the history.
 #[derive(Debug, Serialize)]
-struct Run {
+struct CheckedRun {
     #[serde(flatten)]
     part: Part,
-    /// What is not wrong and would else go unseen, such as records of an epoch that was not finished.
+    /// Warnings that are not errors, such as records of an epoch that was not finished.
     warnings: Vec<Failure>,
 }
 
-/// The metadata, which no run needs.
+/// The metadata, which are optional.
 #[derive(Debug, Serialize)]
 struct Metadata {
     #[serde(flatten)]
     part: Part,
-    /// Whether there is a file of them.
+    /// Whether the file exists.
     present: bool,
 }
 
-/// What was found of a part, and why it is not sound.
+/// The verdict on a part, and the reason if it is not sound.
 #[derive(Debug, Serialize)]
 struct Part {
     verdict: Verdict,
@@ -71,7 +71,7 @@ pub(super) fn run(arguments: &One) -> Result<Outcome, Failure> {
     let mut tags: BTreeSet<CheckpointTag> = store.tags()?.into_iter().collect();
     tags.extend(store.manifest_tags()?);
     tags.extend(store.state_tags()?);
-    let checkpoints = tags.iter().map(|tag| Checked::of(&store, tag));
+    let checkpoints = tags.iter().map(|tag| Checked::new(&store, tag));
     let checkpoints: Vec<Checked> = checkpoints.collect();
     let metadata = metadata(&folder, root);
     let verdicts = checkpoints.iter().map(|checked| checked.part.verdict);
@@ -87,7 +87,7 @@ pub(super) fn run(arguments: &One) -> Result<Outcome, Failure> {
     let text = if arguments.runs_dir.json {
         json::object(&verification)
     } else {
-        text::of(&verification, &Page::of_stdout())
+        text::render(&verification, &Page::of_stdout())
     };
     let status = match verdict {
         Verdict::Sound => EXIT_OK,
@@ -98,15 +98,15 @@ pub(super) fn run(arguments: &One) -> Result<Outcome, Failure> {
 }
 
 /// Reads configuration and history, and computes the id.
-fn configuration(folder: &str, root: &Path) -> Run {
+fn configuration(folder: &str, root: &Path) -> CheckedRun {
     let run = NNRun::verify(folder, root).map_err(judged);
     let warnings = run.as_ref().map(|run| {
         let of_history = run.warnings().filter(|warning| warning.is_of_history());
         of_history.map(Failure::from).collect()
     });
-    Run {
+    CheckedRun {
         warnings: warnings.unwrap_or_default(),
-        part: Part::of(run.and_then(|run| check_id(&run, folder))),
+        part: Part::from_result(run.and_then(|run| check_id(&run, folder))),
     }
 }
 
@@ -131,17 +131,17 @@ fn check_id(run: &NNRun, folder: &str) -> Result<(), (Verdict, Failure)> {
     Err((verdict, Failure::new("other_id", what)))
 }
 
-/// Reads the metadata, which a run is loaded without where they cannot be read.
+/// Reads the metadata. A run with metadata that cannot be read is loaded without them.
 fn metadata(folder: &str, root: &Path) -> Metadata {
     let metadata = NNRun::read_metadata(folder, root);
     Metadata {
         present: !matches!(metadata, Ok(None)),
-        part: Part::of(metadata.map(drop).map_err(judged)),
+        part: Part::from_result(metadata.map(drop).map_err(judged)),
     }
 }
 
-/// An error that contradicts the format, or the other files, is a finding; one that kept us from
-/// looking is none.
+/// An error that contradicts the format, or the other files, is a finding. An error of the
+/// operating system is not.
 fn judged(error: Error) -> (Verdict, Failure) {
     use nnx::checkpoint::ErrorKind as Checkpoint;
     let verdict = match error.kind() {
@@ -160,7 +160,7 @@ fn judged(error: Error) -> (Verdict, Failure) {
 }
 
 impl Part {
-    fn of(result: Result<(), (Verdict, Failure)>) -> Self {
+    fn from_result(result: Result<(), (Verdict, Failure)>) -> Self {
         match result {
             Ok(()) => Self {
                 verdict: Verdict::Sound,

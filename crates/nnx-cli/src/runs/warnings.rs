@@ -1,4 +1,4 @@
-//! What would else go unseen of a run that could be read.
+//! The warnings of a run that was read.
 
 use nnx::run::{NNRun, RunWarning};
 
@@ -18,7 +18,7 @@ impl From<&RunWarning> for Failure {
 }
 
 /// The warnings of a run for JSON.
-pub(super) fn of(run: &NNRun) -> Vec<Failure> {
+pub(super) fn all(run: &NNRun) -> Vec<Failure> {
     run.warnings().map(Failure::from).collect()
 }
 
@@ -27,7 +27,7 @@ pub(super) fn line(warning: &Failure, page: &Page) -> String {
     page.paint(YELLOW, &escaped(&text(warning, "")))
 }
 
-/// The warnings as paragraphs; `of` says whose they are where several runs are shown.
+/// The warnings as paragraphs; `of` names the run if several runs are shown.
 pub(super) fn paragraphs(warnings: &[Failure], of: &str, page: &Page) -> String {
     let paragraphs = warnings.iter().map(|warning| {
         let text = wrapped(&escaped(&text(warning, of)), 0, page);

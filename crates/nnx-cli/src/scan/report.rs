@@ -1,4 +1,4 @@
-//! A report as it is printed; the form as JSON is that of `nnx scan --json`.
+//! A report as it is printed; the JSON form is that of `nnx scan --json`.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::outcome;
 use crate::path::PathText;
 
-/// All that a scan says.
+/// The whole report.
 #[derive(Debug, Serialize)]
 pub(super) struct ReportLines {
     pub(super) files: Vec<FileLine>,
@@ -20,17 +20,17 @@ pub(super) struct ReportLines {
     error: Option<Failure>,
 }
 
-/// One file's verdict and the reasons for it.
+/// The verdict on one file, and the reasons for it.
 #[derive(Debug, Serialize)]
 pub(super) struct FileLine {
     #[serde(flatten)]
     pub(super) path: PathText,
     #[serde(serialize_with = "verdict_name")]
     pub(super) verdict: Verdict,
-    /// How many pickles were found in the file.
+    /// The number of pickles in the file.
     pub(super) pickles: usize,
     pub(super) findings: Vec<FindingLine>,
-    /// What could not be looked at.
+    /// The reasons why parts of the file could not be examined.
     pub(super) errors: Vec<Failure>,
 }
 
@@ -45,7 +45,7 @@ pub(super) struct FindingLine {
     pub(super) entry: Option<String>,
 }
 
-/// How many files each verdict was given to.
+/// The number of files with each verdict.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub(super) struct Counts {
     pub(super) clean: usize,
@@ -78,7 +78,7 @@ impl ReportLines {
         }
     }
 
-    /// The exit status: that of the worst file, where not knowing is the worst.
+    /// The exit status: that of the worst file. A file that could not be judged is the worst.
     pub(super) fn status(&self) -> u8 {
         match self.counts {
             Counts { unjudged: 1.., .. } => outcome::EXIT_ERROR,

@@ -11,7 +11,7 @@ use crate::size;
 use crate::terminal::{DIM, GREEN, Page, RED, YELLOW};
 use crate::wrap::wrapped;
 
-/// Columns of the longest verdict, and of the gap behind it.
+/// The width of the longest verdict and the gap after it.
 const INDENT: usize = 11;
 
 pub(super) fn render(report: &ReportLines, page: &Page) -> String {
@@ -50,7 +50,7 @@ fn render_file(out: &mut String, file: &FileLine, page: &Page) {
     }
 }
 
-/// A finding of the worse kind needs no word beside the verdict.
+/// A dangerous finding has no word beside the verdict.
 fn in_words(finding: &FindingLine, verdict: Verdict) -> String {
     let FindingLine {
         module,
@@ -61,7 +61,7 @@ fn in_words(finding: &FindingLine, verdict: Verdict) -> String {
     } = finding;
     let mut text = format!("`{module}.{name}`");
     if let Some(offset) = offset {
-        // A `String` takes whatever is written.
+        // Writing to a `String` cannot fail.
         let _ = write!(text, " at offset {offset:#x}");
     }
     if let Some(entry) = entry {

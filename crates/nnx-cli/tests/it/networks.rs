@@ -361,8 +361,5 @@ fn an_evaluation_takes_no_header_of_numbers_for_a_sample() {
     let refused = run(&array);
     assert_eq!(refused.status.code(), Some(2));
     let stderr = String::from_utf8(refused.stderr).unwrap();
-    assert!(
-        stderr.contains("`--header` goes with a CSV file"),
-        "{stderr}"
-    );
+    assert!(stderr.contains("`--header` needs a CSV file"), "{stderr}");
 }

@@ -1,6 +1,6 @@
-//! What a repository has at a commit, kept beside the files, so that a snapshot that lacks some of
-//! them is told from a whole one without the network. The form is that of `huggingface_hub` 2, which
-//! reads and writes the same files.
+//! The files of a repository at a commit. The cache keeps this listing beside the files, so that it
+//! can tell without the network whether a snapshot is complete. The form is that of
+//! `huggingface_hub` 2, which reads and writes the same files.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -14,9 +14,9 @@ use crate::error::{Error, Result};
 use crate::safe_path;
 use crate::tree_entry::TreeEntry;
 
-/// The form that is read and written.
+/// The version of the form that is read and written.
 const FORMAT_VERSION: u64 = 1;
-/// Bytes of a listing that are read; that of a repository of some hundred thousand files has so many.
+/// The largest listing that is read, in bytes: enough for some hundred thousand files.
 const MAX_BYTES: u64 = 64 << 20;
 
 #[derive(Serialize, Deserialize)]
@@ -38,7 +38,7 @@ struct CachedFile {
 }
 
 impl CachedFile {
-    /// None for a file without its name in git, which the form wants.
+    /// `None` for a file without its hash in git, which the form requires.
     fn from_entry(entry: &TreeEntry) -> Option<Self> {
         let (lfs_sha256, lfs_size) = match &entry.digest {
             Digest::Sha256(hex) => (Some(hex.clone()), Some(entry.size)),
@@ -53,7 +53,7 @@ impl CachedFile {
         })
     }
 
-    /// None for a file that no repository has so.
+    /// `None` for an entry that no repository can have.
     fn into_entry(self, path: String) -> Option<TreeEntry> {
         safe_path::check_listed(&path).ok()?;
         let digest = match &self.lfs_sha256 {
@@ -71,8 +71,8 @@ impl CachedFile {
 }
 
 impl RepoCache {
-    /// The files that the repository has at a commit; none where that is not known, or was noted in
-    /// another form than this one.
+    /// The files of the repository at the commit; `None` if they are not recorded, or recorded in
+    /// another form.
     pub(crate) fn listing(&self, commit: &str) -> Option<Vec<TreeEntry>> {
         let file = File::open(self.listing_path(commit)).ok()?;
         let mut text = Vec::new();
@@ -87,8 +87,8 @@ impl RepoCache {
             .collect()
     }
 
-    /// Notes which files the repository has at a commit. Where that cannot be written, as in a cache
-    /// that others fill, it is not known later.
+    /// Records the files of the repository at a commit. If the listing cannot be written, for
+    /// example because the cache is read-only, it is not available later.
     pub(crate) fn set_listing(&self, commit: &str, entries: &[TreeEntry]) {
         let files = entries.iter();
         let files = files.map(|entry| Some((entry.path.clone(), CachedFile::from_entry(entry)?)));
@@ -109,7 +109,7 @@ impl RepoCache {
         let mut serializer = serde_json::Serializer::with_formatter(&mut text, formatter);
         let written = listing.serialize(&mut serializer);
         written.map_err(|error| io(std::io::Error::other(error)))?;
-        // What is listed at a commit never changes.
+        // The listing of a commit never changes.
         if fs::read(&path).is_ok_and(|noted| noted == text) {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! The locks that keep processes from downloading the same file at once, Python's among them.
+//! The locks that prevent two processes, of Rust or Python, from downloading the same file at once.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -12,19 +12,19 @@ use crate::error::{Error, Result};
 #[cfg(unix)]
 const MODE: u32 = 0o664;
 
-/// "No locks available" has no kind in the standard library.
+/// The standard library has no kind for "No locks available".
 const ENOLCK: i32 = if cfg!(target_vendor = "apple") {
     77
 } else {
     37
 };
-/// NFS locks only files that are open for writing, and calls others bad descriptors.
+/// NFS locks only files that are open for writing, and otherwise returns "bad descriptor".
 const EBADF: i32 = 9;
 
 impl RepoCache {
-    /// Waits for the lock of a file and holds it until the result is dropped; `None` where the file
-    /// system has no locks or the folder of the locks is somebody else's. A lock only saves work:
-    /// every download has a temporary file of its own, which takes its place in one step.
+    /// Waits for the lock of a file and holds it until the result is dropped; `None` if the file
+    /// system has no locks or the folder of the locks belongs to another user. A lock only avoids
+    /// work: every download has a separate temporary file, which is renamed in one step.
     ///
     /// # Errors
     /// When the operating system returns another error.

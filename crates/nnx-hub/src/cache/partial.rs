@@ -1,4 +1,4 @@
-//! Files that are on their way into the cache.
+//! Partial downloads in the cache.
 
 use std::fs::{self, File};
 use std::io;
@@ -10,7 +10,7 @@ use super::{RepoCache, temporary};
 use crate::digest::Digest;
 use crate::error::{Error, Result};
 
-/// What the name of a file ends with that has not arrived yet, here and in Python.
+/// The end of the name of a partial file, here and in Python.
 const INCOMPLETE: &str = ".incomplete";
 
 impl RepoCache {
@@ -25,8 +25,8 @@ impl RepoCache {
             .map_err(|error| Error::io(&folder, error))
     }
 
-    /// What a process that was stopped has left of a file, the longest where there are several. Only
-    /// who holds the file's [`lock`](Self::lock) may ask: what others are writing is no leftover.
+    /// The partial files of stopped processes, the longest first. The caller must hold the file's
+    /// [`lock`](Self::lock), because otherwise another process may still be writing them.
     pub(crate) fn leftover(&self, digest: &Digest, bytes: u64) -> Option<File> {
         let fits = |file: &File| {
             let found = file.metadata().ok().map(|about| about.len());
@@ -36,7 +36,7 @@ impl RepoCache {
         files.filter_map(|path| File::open(path).ok()).find(fits)
     }
 
-    /// Removes the leftovers of a file that is there now, under the same condition.
+    /// Removes the partial files of a file that is complete, under the same condition.
     pub(crate) fn remove_leftovers(&self, digest: &Digest) {
         for path in self.leftovers(digest) {
             let _ = fs::remove_file(path);
@@ -61,7 +61,7 @@ impl RepoCache {
         found.into_iter().map(|(_, path)| path).collect()
     }
 
-    /// Makes a downloaded file count.
+    /// Moves a downloaded file to its final name.
     ///
     /// # Errors
     /// When the operating system returns an error.

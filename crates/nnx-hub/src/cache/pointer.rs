@@ -1,4 +1,4 @@
-//! The files of a snapshot, which point to those of the cache.
+//! The files of a snapshot, which point to the files of the cache.
 
 use std::fs;
 use std::io;
@@ -9,9 +9,9 @@ use crate::digest::Digest;
 use crate::error::{Error, Result};
 
 impl RepoCache {
-    /// Puts a file of the cache into a snapshot: a symbolic link where there are such links, else a
-    /// second name of the file, else a copy. As in `huggingface_hub`, a file that was downloaded just
-    /// now (`is_new`) is moved instead of copied, so that it is not on the disk twice.
+    /// Puts a file of the cache into a snapshot: as a symbolic link if possible, else as a hard
+    /// link, else as a copy. As in `huggingface_hub`, a file that was just downloaded (`is_new`) is
+    /// moved instead of copied, so that it is not on the disk twice.
     ///
     /// # Errors
     /// When the operating system returns an error.
@@ -27,7 +27,7 @@ impl RepoCache {
         let io = |error| Error::io(&path, error);
         let folder = path.parent().unwrap_or(&self.root);
         fs::create_dir_all(folder).map_err(io)?;
-        // From the folder of the link up to the repository's.
+        // From the folder of the link up to the folder of the repository.
         let up = "../".repeat(name.split('/').count().saturating_add(1));
         let target = format!("{up}blobs/{}", digest.hex());
         let is_file = path.symlink_metadata().is_ok_and(|about| about.is_file());
@@ -39,7 +39,8 @@ impl RepoCache {
         if is_there {
             return Ok(());
         }
-        // Where nobody looks for links: whoever is stopped here leaves none in the snapshot.
+        // The link is created in another folder first, so that a process that is stopped here
+        // leaves no incomplete link in the snapshot.
         let made = tempfile::Builder::new()
             .prefix(".link.")
             .suffix(".tmp")
@@ -50,7 +51,7 @@ impl RepoCache {
                         result => return result,
                     }
                 }
-                // The file system has no such links, or the user may not make them.
+                // The file system has no such links, or the user may not create them.
                 match fs::hard_link(&blob, link) {
                     Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {}
                     result => return result,
@@ -72,13 +73,13 @@ fn symlink(target: &str, link: &Path) -> io::Result<()> {
     std::os::unix::fs::symlink(target, link)
 }
 
-/// Links need a permission there that users do not have.
+/// On Windows, links need a permission that users do not have.
 #[cfg(not(unix))]
 fn symlink(_: &str, _: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Whether two names are of one file.
+/// Whether two names refer to one file.
 #[cfg(unix)]
 pub(super) fn is_same(one: &Path, other: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;

@@ -1,4 +1,4 @@
-//! One commit, and what is done when its reply is lost.
+//! One commit, and the search for it if its reply is lost.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -22,14 +22,14 @@ use crate::transport::Method;
 use crate::tree_entry::TreeEntry;
 use crate::url::escape;
 
-/// A commit that is about to be made.
+/// A planned commit.
 #[derive(Debug)]
 pub(super) struct CommitPlan<'a> {
     pub(super) repo: &'a RepoId,
     pub(super) branch: &'a str,
-    /// The commit that it goes on from; the Hub refuses it if the branch has another one by then.
+    /// The parent commit; the Hub refuses the new one if the branch has another commit by then.
     pub(super) parent: &'a str,
-    /// What that commit holds.
+    /// The contents of the parent commit.
     pub(super) tree: &'a [TreeEntry],
     pub(super) create_pr: bool,
     pub(super) summary: &'a str,
@@ -39,7 +39,7 @@ pub(super) struct CommitPlan<'a> {
     pub(super) deleted: Vec<&'a str>,
 }
 
-/// What the Hub says of a commit that was made.
+/// The Hub's reply to a commit.
 #[derive(Debug)]
 pub(super) struct Committed {
     pub(super) commit: String,
@@ -50,9 +50,9 @@ pub(super) struct Committed {
 impl Hub {
     /// Makes the commit, at most once.
     ///
-    /// Each try names the parent, so that a second one is refused where the first was heard. After a
-    /// reply that was lost, the repository is looked at: the commit is there, or it is tried again,
-    /// or it cannot be told.
+    /// Each attempt names the parent, so a second one is refused if the first was accepted. If a
+    /// reply is lost, the repository is searched: the commit is there, or it is tried again, or
+    /// this cannot be determined.
     pub(super) fn commit(&self, plan: &CommitPlan<'_>) -> Result<Committed> {
         let staged = tempfile::NamedTempFile::new()
             .map_err(|error| Error::io(&std::env::temp_dir(), error))?;
@@ -94,7 +94,7 @@ impl Hub {
             };
             failures += 1;
             let lost = failures > 1 || matches!(&failure, Failure::Transient(..));
-            // A refusal for the number of requests means that nothing was done.
+            // A refusal because of too many requests means that nothing was done.
             let heard = matches!(
                 &failure,
                 Failure::Transient(error, _) if matches!(error.kind(), ErrorKind::RateLimited { .. })
@@ -108,17 +108,17 @@ impl Hub {
                 return Ok(made);
             }
             if plan.create_pr && lost && !heard {
-                // A second request would be a second pull request.
+                // A second request would create a second pull request.
                 return Err(failure.into_error());
             }
             self.client.backoff(failure, failures)?;
         }
     }
 
-    /// Looks for a commit whose reply was lost.
+    /// Searches for a commit whose reply was lost.
     ///
     /// # Errors
-    /// [`ErrorKind::CommitUnknown`] when the repository cannot be asked.
+    /// [`ErrorKind::CommitUnknown`] when the repository cannot be read.
     fn find(
         &self,
         plan: &CommitPlan<'_>,
@@ -162,7 +162,7 @@ impl Hub {
         }))
     }
 
-    /// Whether a commit holds exactly what the planned one would.
+    /// Whether a commit contains exactly what the planned one would contain.
     fn holds(&self, plan: &CommitPlan<'_>, commit: &str) -> Result<bool> {
         let mut expected: HashMap<&str, [&Digest; 2]> = plan
             .tree
@@ -174,7 +174,7 @@ impl Hub {
             expected.insert(&file.name, [&file.sha256, &file.git_sha1]);
         }
         let mut found = self.tree(plan.repo, commit)?;
-        // The Hub may add to it what the large files want.
+        // The Hub may add the entries for the large files to it.
         found.retain(|entry| entry.path != GIT_ATTRIBUTES);
         expected.remove(GIT_ATTRIBUTES);
         Ok(found.len() == expected.len()
@@ -215,7 +215,7 @@ fn committed(request: &ApiRequest<'_>, json: &Json) -> Result<Committed> {
     })
 }
 
-/// Writes the commit, a JSON object a line, and gives its length.
+/// Writes the commit, one JSON object in each line, and returns its length.
 fn write_lines(plan: &CommitPlan<'_>, path: &Path) -> Result<u64> {
     let io = |error| Error::io(path, error);
     let mut out = BufWriter::new(File::create(path).map_err(io)?);

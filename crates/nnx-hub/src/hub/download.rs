@@ -1,4 +1,4 @@
-//! One file, from its first byte to a hash that matches.
+//! Downloads one file until its hash matches.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -17,31 +17,31 @@ use crate::transport::{Method, Response, TransportError};
 use crate::tree_entry::TreeEntry;
 use crate::url::escape;
 
-/// How often a file is downloaded from its start.
+/// How often a download starts at the first byte.
 const MAX_STARTS: u32 = 2;
-/// How often a reply may end in order and yet too early, and the rest is asked for.
+/// How often a reply may end properly but too early; the rest is then requested.
 const MAX_SHORT_ENDS: u32 = 1;
-/// Bytes that are taken from the network at a time.
+/// The number of bytes that are read from the network at a time.
 const CHUNK_BYTES: usize = 128 << 10;
 
-/// A file that arrives.
+/// A file that is being downloaded.
 struct PartialDownload<'a> {
     entry: &'a TreeEntry,
-    /// Where the file is.
+    /// The path of the file.
     path: &'a Path,
     file: &'a mut File,
     hasher: Hasher,
     position: u64,
-    /// How often a reply ended in order and yet too early.
+    /// How often a reply ended properly but too early.
     short_ends: u32,
 }
 
-/// What came of taking all bytes.
+/// The result when all bytes have arrived.
 #[derive(Debug, PartialEq)]
 enum Verification {
     /// The bytes are those of the file.
     Intact,
-    /// They are other bytes, which the text describes.
+    /// The bytes are other ones; the text describes them.
     Differs(String),
 }
 
@@ -57,7 +57,7 @@ impl<'a> PartialDownload<'a> {
         }
     }
 
-    /// Takes what an earlier download has left as what has arrived.
+    /// Uses the partial file of an earlier download as the beginning.
     fn take_up(&mut self, leftover: File) -> std::io::Result<()> {
         digest::for_each_chunk(&mut leftover.take(self.entry.size), |chunk| {
             self.hasher.update(chunk);
@@ -75,7 +75,7 @@ impl<'a> PartialDownload<'a> {
         }
     }
 
-    /// Forgets what has arrived.
+    /// Discards the bytes that have arrived.
     fn restart(&mut self) -> std::io::Result<()> {
         self.file.set_len(0)?;
         self.file.seek(SeekFrom::Start(0))?;
@@ -102,13 +102,13 @@ impl Hub {
         ApiRequest::new(Method::Get, self.client.url(&path), context)
     }
 
-    /// Downloads a file into another one, which gets first what an earlier download has left of it.
-    /// What arrives is compared with what the repository states; a cut download goes on where it was
-    /// cut, a wrong one starts over, once.
+    /// Downloads a file into another one, which first gets the bytes of an earlier partial
+    /// download. The size and hash are compared with those of the repository. An interrupted
+    /// download is resumed; a wrong one starts again, once.
     ///
     /// # Errors
-    /// [`ErrorKind::Corrupt`] when it was wrong twice, what a refusal stands for, or what goes wrong
-    /// on the way or on the disk.
+    /// [`ErrorKind::Corrupt`] when the file was wrong twice; the error of a refused request; or an
+    /// error of the network or the disk.
     pub(super) fn download_into(
         &self,
         repo: &RepoId,
@@ -122,7 +122,7 @@ impl Hub {
         let mut partial = PartialDownload::new(entry, &path, file.as_file_mut());
         let mut whole = false;
         if let Some(leftover) = leftover {
-            // What was left may be of something else, and is no start of its own.
+            // The partial file may belong to something else, so this does not count as a start.
             partial.take_up(leftover).map_err(io)?;
             whole = self.fill(repo, commit, &mut partial)? == Verification::Intact;
         }
@@ -145,7 +145,7 @@ impl Hub {
         }
         if whole {
             partial.file.flush().map_err(io)?;
-            self.client.tell(&Event::Finished {
+            self.client.notify(&Event::Finished {
                 direction: Direction::Down,
                 file: &entry.path,
             });
@@ -158,7 +158,8 @@ impl Hub {
         }))
     }
 
-    /// Takes bytes until all have arrived, and compares them with what the repository states.
+    /// Receives bytes until all have arrived, and compares them with the size and hash of the
+    /// repository.
     fn fill(
         &self,
         repo: &RepoId,
@@ -180,7 +181,7 @@ impl Hub {
                 }
                 Err(failure) => failure,
             };
-            // A server that sends on, however little at a time, is not given up.
+            // A server that keeps sending, however slowly, is not given up.
             failures = if partial.position > before {
                 1
             } else {
@@ -190,7 +191,7 @@ impl Hub {
         }
     }
 
-    /// One request for what has not arrived yet; says whether there was more than that.
+    /// One request for the missing bytes; returns whether there were more than expected.
     fn take(
         &self,
         repo: &RepoId,
@@ -227,7 +228,7 @@ impl Hub {
                 return Ok(false);
             }
             if read == 0 {
-                // A server that ends so again means what it sends to be the whole file.
+                // A server that ends in this way again means that this is the whole file.
                 partial.short_ends += 1;
                 if partial.short_ends > MAX_SHORT_ENDS {
                     return Ok(false);
@@ -241,7 +242,7 @@ impl Hub {
             partial.file.write_all(bytes).map_err(io)?;
             partial.hasher.update(bytes);
             partial.position = partial.position.saturating_add(bytes.len() as u64);
-            self.client.tell(&Event::Advanced {
+            self.client.notify(&Event::Advanced {
                 direction: Direction::Down,
                 file: &entry.path,
                 done: partial.position,

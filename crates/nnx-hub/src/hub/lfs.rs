@@ -1,5 +1,5 @@
-//! Large files, by Git LFS: asked for as a batch, sent to where the Hub says, then named in the
-//! commit.
+//! Large files, by Git LFS: a batch request gives the addresses, the files are sent there, and the
+//! commit names them.
 
 use std::fs::File;
 use std::sync::Mutex;
@@ -18,7 +18,7 @@ use crate::repo_id::RepoId;
 use crate::transport::{Header, Method};
 use crate::url;
 
-/// Files that are asked about at once.
+/// The number of files in one request.
 const BATCH: usize = 20;
 /// The media type of Git LFS.
 const LFS_JSON: &str = "application/vnd.git-lfs+json";
@@ -42,7 +42,7 @@ impl Hub {
                 "objects": objects,
                 "hash_algo": "sha256",
             });
-            // A pull request goes to no branch that the token may write to.
+            // A pull request does not need a branch that the token may write to.
             if let Some(revision) = revision {
                 body["ref"] = json!({ "name": revision });
             }
@@ -78,12 +78,12 @@ impl Hub {
             return Err(request.protocol(format!("`{}` is refused: {message}", file.name)));
         }
         let done = || {
-            self.client.tell(&Event::Finished {
+            self.client.notify(&Event::Finished {
                 direction: Direction::Up,
                 file: &file.name,
             });
         };
-        // Without an upload, the Hub has the bytes already.
+        // Without an upload action, the Hub already has the bytes.
         let Some(upload) = row.pointer("/actions/upload") else {
             done();
             return Ok(());
@@ -113,7 +113,7 @@ impl Hub {
         Ok(())
     }
 
-    /// Sends a file in numbered parts and has them put together.
+    /// Sends a file in numbered parts, and completes the upload.
     fn upload_parts(
         &self,
         request: &ApiRequest<'_>,
@@ -128,7 +128,7 @@ impl Hub {
         let count = file.size.div_ceil(chunk);
         let mut parts = Vec::new();
         for number in 1..=count {
-            // The numbers' width is not stated; real ones have five digits.
+            // The width of the numbers is not specified; the Hub uses five digits.
             let url = upload
                 .get("header")
                 .and_then(Json::as_object)
@@ -155,7 +155,7 @@ impl Hub {
         self.client.send(&complete, |_| Ok(()))
     }
 
-    /// Sends a part of a file and gives the reply's `ETag`.
+    /// Sends a part of a file and returns the reply's `ETag`.
     fn put(
         &self,
         request: &ApiRequest<'_>,
@@ -165,7 +165,7 @@ impl Hub {
         (offset, len): (u64, u64),
     ) -> Result<Option<String>> {
         let sent = |bytes: u64| {
-            self.client.tell(&Event::Advanced {
+            self.client.notify(&Event::Advanced {
                 direction: Direction::Up,
                 file: &file.name,
                 done: offset.saturating_add(bytes),
@@ -192,7 +192,7 @@ impl Hub {
         })
     }
 
-    /// Where an action of a batch is done.
+    /// The address of an action of a batch.
     fn action_url(&self, request: &ApiRequest<'_>, action: &Json) -> Result<String> {
         let href = text(request, action, "href")?;
         let url = url::join(&request.url, &href)
@@ -203,8 +203,8 @@ impl Hub {
     }
 }
 
-/// Whether a file that could not be sent is another one than when it was hashed. Its bytes are read
-/// again where the store has refused them.
+/// Whether a file that could not be sent has changed since it was hashed. The store may refuse
+/// bytes, so they are read again.
 fn is_changed(file: &LocalFile, error: &Error) -> bool {
     let same = || -> std::io::Result<bool> {
         let mut now = File::open(&file.path)?;
@@ -221,7 +221,7 @@ fn is_changed(file: &LocalFile, error: &Error) -> bool {
     !same().unwrap_or(false)
 }
 
-/// Checks that what was sent is what was hashed before, and what the commit will name.
+/// Checks that the bytes that were sent are those that were hashed and that the commit will name.
 fn check_sent(file: &LocalFile, sent: &Mutex<Hasher>) -> Result<()> {
     if locked(sent).clone().finish() == file.sha256 {
         Ok(())
@@ -237,7 +237,7 @@ fn changed(file: &LocalFile) -> Error {
     })
 }
 
-/// The headers that an action asks for.
+/// The headers that an action requires.
 fn headers(action: &Json) -> Vec<Header> {
     let headers = action.get("header").and_then(Json::as_object);
     headers
@@ -249,7 +249,7 @@ fn headers(action: &Json) -> Vec<Header> {
         .collect()
 }
 
-/// A number, as such or as a text.
+/// A number, or a text with a number.
 fn number(json: &Json) -> Option<u64> {
     json.as_u64().or_else(|| json.as_str()?.parse().ok())
 }

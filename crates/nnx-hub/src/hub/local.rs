@@ -8,13 +8,13 @@ use crate::digest::{self, Digest};
 use crate::error::{Error, Result};
 use crate::{patterns, safe_path};
 
-/// Bytes of a file by whose look the Hub decides how it is stored.
+/// The number of bytes by which the Hub decides how a file is stored.
 const SAMPLE_BYTES: u64 = 512;
-/// The deepest folder that is entered.
+/// The greatest depth of folders that are searched.
 const MAX_DEPTH: usize = 64;
 
-/// What is never uploaded: git's own folder, caches of the `hf` tools, the locks of NNx, and the
-/// temporaries that NNx, `huggingface_hub` and this crate write beside what they replace.
+/// Files that are never uploaded: git's folder, caches of the `hf` tools, the locks of NNx, and the
+/// temporary files that NNx, `huggingface_hub` and this crate write.
 const LEFT_OUT: &[&str] = &[
     ".git/",
     "*/.git/",
@@ -26,10 +26,10 @@ const LEFT_OUT: &[&str] = &[
     "*/.leases/",
 ];
 
-/// The files that NNx locks instead of those beside them.
+/// The files that NNx locks in place of the files beside them.
 const LOCKS: &[&str] = &[".run.lock", ".best.lock", ".admission.lock", ".bundle.lock"];
 
-/// Whether a file's own name is that of a lock of NNx, or of a temporary.
+/// Whether the name of a file is that of a lock or a temporary file of NNx.
 fn is_passing(name: &str) -> bool {
     const LOCKED: &[&str] = &[".pt.lock", ".safetensors.lock"];
     const REPLACED: &[&str] = &[".pt", ".safetensors", ".yaml", ".csv", ".json", ".jsonl"];
@@ -53,14 +53,14 @@ fn is_passing(name: &str) -> bool {
         Some(made) => made
             .rsplit_once('.')
             .is_some_and(|(_, tail)| is_random(tail, 6)),
-        // `.last.pt.k3x9_0qz`, as NNx names what it is about to put into a run, here and in Python.
+        // `.last.pt.k3x9_0qz`: the temporary file of a run's save, here and in Python.
         None => hidden.rsplit_once('.').is_some_and(|(target, tail)| {
             is_random(tail, 8) && REPLACED.iter().any(|end| target.ends_with(end))
         }),
     }
 }
 
-/// A file that is to be uploaded.
+/// A file to upload.
 #[derive(Clone, Debug)]
 pub(super) struct LocalFile {
     /// Its name in the repository.
@@ -95,7 +95,7 @@ impl LocalFile {
         })
     }
 
-    /// Whether it is the file of that hash.
+    /// Whether the file has that hash.
     pub(super) fn is(&self, digest: &Digest) -> bool {
         *digest == self.sha256 || *digest == self.git_sha1
     }
@@ -104,9 +104,9 @@ impl LocalFile {
 /// The files of a folder.
 #[derive(Debug, Default)]
 pub(super) struct LocalFiles {
-    /// Those that the patterns take, in the order of their names.
+    /// The files that the patterns select, in the order of their names.
     pub(super) files: Vec<LocalFile>,
-    /// The names of those that are never uploaded, whatever the patterns say.
+    /// The names of the files that are never uploaded, even if the patterns select them.
     pub(super) left_out: Vec<String>,
 }
 
@@ -145,7 +145,8 @@ pub(super) fn files(
     Ok(found)
 }
 
-/// The names of all files below a folder; of folders that are not entered, with a slash at the end.
+/// The names of all files below a folder. A folder that is not searched is listed with a slash at
+/// its end.
 fn list(folder: &Path, prefix: &str, depth: usize, names: &mut Vec<String>) -> Result<()> {
     let io = |error| Error::io(folder, error);
     for entry in fs::read_dir(folder).map_err(io)? {
@@ -176,7 +177,7 @@ fn list(folder: &Path, prefix: &str, depth: usize, names: &mut Vec<String>) -> R
 mod tests {
     use super::*;
 
-    /// What is taken of a folder of those files, and what is left out.
+    /// The files of a folder that are uploaded, and the files that are left out.
     fn judged(names: &[&str], within: Option<&str>) -> (Vec<String>, Vec<String>) {
         let folder = tempfile::tempdir().unwrap();
         for name in names {
@@ -206,11 +207,11 @@ mod tests {
         let taken = ["checkpoints/last.pt", "idps.csv", "run.yaml"];
         let (found, others) = judged(&[&left_out[..], &taken].concat(), Some("a/b"));
         assert_eq!(found, ["a/b/checkpoints/last.pt", "a/b/run.yaml"]);
-        let told = left_out.map(|name| match name.split_once('/') {
+        let documented = left_out.map(|name| match name.split_once('/') {
             Some((folder, _)) if name.starts_with('.') => format!("{folder}/"),
             _ => name.to_owned(),
         });
-        assert_eq!(others, told);
+        assert_eq!(others, documented);
     }
 
     #[test]

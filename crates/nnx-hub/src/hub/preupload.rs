@@ -1,4 +1,4 @@
-//! What the Hub makes of files before they are sent: stored as they are, apart, or not at all.
+//! Asks the Hub how it stores files: in the commit, as large files, or not at all.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use crate::repo_id::RepoId;
 use crate::transport::Method;
 use crate::url::escape;
 
-/// Files that are asked about at once, as in `huggingface_hub`.
+/// The number of files in one request, as in `huggingface_hub`.
 const BATCH: usize = 256;
 
 /// How a file is stored.
@@ -22,9 +22,9 @@ const BATCH: usize = 256;
 pub(super) enum UploadMode {
     /// In the commit.
     Regular,
-    /// Apart, by its hash.
+    /// As a large file, by its hash.
     Lfs,
-    /// Not at all: `.gitignore` names it.
+    /// Not at all, because `.gitignore` names it.
     Ignored,
 }
 

@@ -90,7 +90,8 @@ impl RemoteFile {
         start: u64,
         wanted: u64,
     ) -> Result<Vec<u8>, Failure> {
-        // A server that knows no ranges sends the whole, of which the part is kept.
+        // A server that does not support ranges sends the whole file, of which only the part is
+        // kept.
         let skipped = if response.status == 200 { start } else { 0 };
         if response.status != 200 && !continues(&response, start) {
             return Err(request

@@ -84,7 +84,7 @@ impl Hub {
         if !is_hex(&commit, 40) {
             return Err(request.protocol(format!("expected a commit of 40 digits, got `{commit}`")));
         }
-        // Whoever asks for a commit must not be given another one.
+        // A request for a commit must not be answered with another commit.
         if is_hex(revision, 40) && commit != revision {
             return Err(
                 request.protocol(format!("expected the commit `{revision}`, got `{commit}`"))
@@ -127,7 +127,7 @@ impl Hub {
         };
         match error.kind() {
             ErrorKind::Server { status: 409, .. } => self.existing(repo),
-            // A token that may write to the repository need not be allowed to make it.
+            // A token that may write to the repository may not be allowed to create it.
             ErrorKind::Forbidden { .. } if repo.owner().is_some() => {
                 self.repo_info(repo, "main").map_err(|_| error)?;
                 Ok(repo.clone())

@@ -133,7 +133,7 @@ impl Hub {
         cache: &RepoCache,
         force: bool,
     ) -> Result<()> {
-        // Before anything is fetched: patterns may leave such a file out.
+        // Before anything is downloaded: patterns can exclude such a file.
         for entry in entries {
             safe_path::check(&entry.path)?;
         }
@@ -145,7 +145,7 @@ impl Hub {
             }
         }
         if !missing.is_empty() {
-            self.client.tell(&Event::Planned {
+            self.client.notify(&Event::Planned {
                 direction: Direction::Down,
                 files: missing.len(),
                 bytes: missing.iter().map(|(entry, _)| entry.size).sum(),
@@ -160,11 +160,11 @@ impl Hub {
                     "the cache cannot be locked here; another process may download the same files",
                 );
             }
-            // Another process may have brought it in the meantime. What nobody wrote since it was
-            // found to be absent or damaged need not be read again.
+            // Another process may have downloaded it in the meantime. A file that nobody wrote
+            // since it was found to be absent or damaged need not be read again.
             let is_as_before = cache.stamps(commit, &entry.path, &entry.digest) == stamps;
             if force || is_as_before || !self.is_placed(commit, entry, cache)? {
-                // Without the lock another process may be writing what looks left behind.
+                // Without the lock, another process may still be writing the partial file.
                 let leftover = if lock.is_some() && !force {
                     cache.leftover(&entry.digest, entry.size)
                 } else {
@@ -191,7 +191,7 @@ impl Hub {
             cache.link(commit, path, digest, false)?;
             return Ok(true);
         }
-        // Where there are no links, the snapshot has the file itself.
+        // Without links, the snapshot contains the file itself.
         cache.has_copy(commit, path, (digest, *size), self.verify_cached)
     }
 

@@ -1,4 +1,4 @@
-//! What a repository holds.
+//! The listing of a repository.
 
 use std::collections::HashSet;
 
@@ -16,7 +16,7 @@ use crate::transport::Method;
 use crate::tree_entry::TreeEntry;
 use crate::url;
 
-/// The most entries of a listing; larger repositories exist, but not of models.
+/// The largest number of entries in a listing. Larger repositories exist, but they are not models.
 const MAX_ENTRIES: usize = 1_000_000;
 
 impl Hub {
@@ -71,7 +71,7 @@ impl Hub {
     /// is still requested from the endpoint, which is the only server that gets the token.
     fn page(&self, request: &ApiRequest<'_>, link: &str) -> Result<String> {
         let url = url::join(&request.url, link).ok_or_else(|| {
-            request.protocol("the listing goes on at an address that is not followed")
+            request.protocol("the next page of the listing is at an address that is not followed")
         })?;
         if url::origin(&url) == url::origin(&request.url) {
             return Ok(url);

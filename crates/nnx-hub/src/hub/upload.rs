@@ -166,7 +166,7 @@ impl Hub {
         if upload.uploaded.is_empty() && upload.deleted.is_empty() {
             return Ok(upload);
         }
-        self.client.tell(&Event::Planned {
+        self.client.notify(&Event::Planned {
             direction: Direction::Up,
             files: upload.uploaded.len(),
             bytes: regular.iter().chain(&large).map(|file| file.size).sum(),
@@ -186,7 +186,7 @@ impl Hub {
             deleted,
         })?;
         for file in regular {
-            self.client.tell(&Event::Finished {
+            self.client.notify(&Event::Finished {
                 direction: Direction::Up,
                 file: &file.name,
             });
@@ -208,8 +208,8 @@ fn within(options: &UploadOptions) -> Option<&str> {
 
 /// The files of the repository that the commit deletes.
 ///
-/// An ignored file is not uploaded, so it replaces nothing: the file of its name is kept, and where
-/// weights are ignored, all weights in that folder are kept, whatever else the commit brings.
+/// An ignored file is not uploaded, so it replaces nothing: the file of the same name is kept. If
+/// weights are ignored, all weights in that folder are kept.
 fn deleted<'a>(
     tree: &'a [TreeEntry],
     files: &[LocalFile],

@@ -123,7 +123,7 @@ fn decode(model: &NNModel, tokens: Tensor) -> Case<'_> {
     };
     Case {
         name: "decode",
-        title: "the same: a token, cached, behind 128",
+        title: "the same: a token, cached, after 128",
         computation: Box::new(computation),
         steps: DECODED as u32,
     }

@@ -6,7 +6,7 @@ use super::*;
 #[track_caller]
 fn check(names: &[&str], expected: &Value) {
     let tensors: Vec<TensorLine> = names.iter().map(|name| tensor(name)).collect();
-    let tree = serde_json::to_value(Tree::of(&tensors)).unwrap();
+    let tree = serde_json::to_value(Tree::new(&tensors)).unwrap();
     assert_eq!(tree, *expected);
 }
 
@@ -42,6 +42,6 @@ fn a_name_that_is_a_branch_as_well_is_both() {
 fn dots_alone_do_not_nest_without_end() {
     let name = ".".repeat(100_000);
     let tensors = [tensor(&name)];
-    let text = serde_json::to_string(&Tree::of(&tensors)).unwrap();
+    let text = serde_json::to_string(&Tree::new(&tensors)).unwrap();
     assert!(text.len() < name.len() + 1_000);
 }

@@ -83,7 +83,7 @@ fn what_is_no_array_of_numbers_is_refused() {
     let header = "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }\n";
     refuse(
         &file(1, header, &[0; 8]),
-        "the shape `[3]` of dtype `<f4` does not fit the `8` bytes behind the header",
+        "the shape `[3]` of dtype `<f4` does not fit the `8` bytes after the header",
     );
     refuse(MAGIC, "the file ends within the header of its array");
     refuse(
@@ -96,11 +96,11 @@ fn what_is_no_array_of_numbers_is_refused() {
     );
     refuse(
         &file(1, "{'descr': '<f4'}", &[]),
-        "`{'descr': '<f4'}` is no header of an array",
+        "expected the header of an array, found `{'descr': '<f4'}`",
     );
     refuse(
         &file(1, "{'a': (", &[]),
-        "`{'a': (` is no header of an array",
+        "expected the header of an array, found `{'a': (`",
     );
     let header = "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }\n";
     refuse(
@@ -110,7 +110,7 @@ fn what_is_no_array_of_numbers_is_refused() {
     let header = "{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296), }\n";
     refuse(
         &file(1, header, &[]),
-        "the shape `[4294967296, 4294967296]` of dtype `<f4` does not fit the `0` bytes behind the \
+        "the shape `[4294967296, 4294967296]` of dtype `<f4` does not fit the `0` bytes after the \
          header",
     );
 }

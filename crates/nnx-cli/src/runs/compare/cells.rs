@@ -5,7 +5,7 @@ use nnx::run::EpochMetrics;
 use crate::json::JsonFloat;
 use crate::runs::metrics::{before_end, shown};
 
-/// Last values; with their epochs where these are not the last ones of the runs.
+/// Last values, with their epochs if these are not the last ones of the runs.
 pub(super) fn last_values(
     values: &[JsonFloat; 2],
     epochs: &[Option<i64>; 2],
@@ -20,7 +20,7 @@ pub(super) fn last_values(
     })
 }
 
-/// Values with the epochs that they are of.
+/// Values with their epochs.
 pub(super) fn at_epochs(values: &[JsonFloat; 2], epochs: &[Option<i64>; 2]) -> [String; 2] {
     [0, 1].map(|index| match (values[index].0, epochs[index]) {
         (Some(value), Some(epoch)) => format!("{} at epoch {epoch}", shown(Some(value))),

@@ -15,8 +15,8 @@ type Epoch<'a> = (&'a EpochMetrics, ExtraMetrics);
 /// The epochs of both runs.
 type Rows<'a> = [[Option<Epoch<'a>>; 2]];
 
-/// The epochs of both runs, with two columns for each metric, and what stands below them. Columns
-/// without a value are left out, so the first one that is not names the metric.
+/// The epochs of both runs, with two columns for each metric, and the notes below them. Columns
+/// without a value are left out; the first of the remaining ones names the metric.
 pub(super) fn table(
     pairs: &BTreeMap<i64, [Option<&EpochMetrics>; 2]>,
     runs: [&NNRun; 2],
@@ -33,7 +33,7 @@ pub(super) fn table(
     for metric in Metric::ALL {
         add(
             [metric.title(); 2],
-            cells(&rows, |(epoch, _)| metric.of(epoch)),
+            cells(&rows, |(epoch, _)| metric.value_in(epoch)),
         );
     }
     let monitors = runs.map(|run| run.monitor().map(monitor_text));
@@ -64,14 +64,14 @@ pub(super) fn table(
     (table, extra_metrics::note(more))
 }
 
-/// The cells of two columns, those of the one run beside those of the other.
+/// The cells of two columns, those of one run beside those of the other.
 fn cells(rows: &Rows<'_>, of: impl Fn(&Epoch<'_>) -> Option<f64>) -> Vec<[String; 2]> {
     let rows = rows.iter();
     rows.map(|runs| runs.each_ref().map(|run| shown(run.as_ref().and_then(&of))))
         .collect()
 }
 
-/// The titles of two columns: a name that both have stands on the first one that is shown.
+/// The titles of two columns. A name that both have is in the title of the first one that is shown.
 fn titles(names: [&str; 2], is_first_empty: bool) -> [String; 2] {
     let [a, b] = names;
     if a == b && !is_first_empty {

@@ -1,4 +1,4 @@
-//! By what each of two runs chose its best epoch.
+//! The metrics by which two runs chose their best epochs.
 
 use std::path::Path;
 
@@ -29,10 +29,10 @@ pub(super) enum Chosen {
 }
 
 impl Chosen {
-    pub(super) fn of(run: &NNRun, folder: &str, root: &Path) -> Option<Self> {
+    pub(super) fn from_run(run: &NNRun, folder: &str, root: &Path) -> Option<Self> {
         match RunSummary::new(run, folder, root) {
             Ok(summary) => summary.best.map(|best| Self::Read {
-                best: BestPart::of(&best),
+                best: BestPart::new(&best),
                 text: format!("{} at epoch {}", best_text(&best), number(best.epoch)),
             }),
             Err(error) => Some(Self::Failed {
@@ -57,12 +57,13 @@ impl Chosen {
     }
 }
 
-/// What one monitor saw last and at its best in each run; null in a run that has another monitor,
+/// The last and the best value of one monitor in each run; null for a run that has another monitor,
 /// or none.
 #[derive(Debug, Serialize)]
 pub(super) struct Monitored {
     metric: String,
-    /// Which of two values is better; null where nothing says so, and so no epoch is the best.
+    /// Whether lower or higher values are better; null if that is not known, and then no epoch is
+    /// the best.
     mode: Option<&'static str>,
     last: [JsonFloat; 2],
     last_epoch: [Option<i64>; 2],
@@ -72,8 +73,8 @@ pub(super) struct Monitored {
     best_word: &'static str,
 }
 
-/// The monitors of both runs, each once.
-pub(super) fn of(runs: [&NNRun; 2], epochs: &[Vec<EpochMetrics>; 2]) -> Vec<Monitored> {
+/// The monitors of both runs, without repetition.
+pub(super) fn all(runs: [&NNRun; 2], epochs: &[Vec<EpochMetrics>; 2]) -> Vec<Monitored> {
     let keys = runs.map(|run| Some((run.monitor()?.key(), run.monitor()?.mode())));
     let [a, b] = &keys;
     let distinct = a.iter().chain(b.iter().filter(|_| a != b));
@@ -91,7 +92,7 @@ pub(super) fn of(runs: [&NNRun; 2], epochs: &[Vec<EpochMetrics>; 2]) -> Vec<Moni
 impl Monitored {
     fn new(metric: &str, mode: Option<MonitorMode>, runs: [&[EpochMetrics]; 2]) -> Self {
         let values = runs.map(|epochs| values(epochs, |epoch| epoch.monitor));
-        // The first of equals, as a monitor takes it.
+        // The first of equal values, as in a monitor.
         let best = values.each_ref().map(|values| match mode? {
             MonitorMode::Min => lowest(values),
             MonitorMode::Max => {

@@ -9,7 +9,7 @@ use crate::escape::escaped;
 use crate::json::JsonFloat;
 use crate::table::{Side, Table};
 
-/// Stands where a run does not have a field.
+/// The text for a field that a run does not have.
 const ABSENT: &str = "–";
 
 pub(super) fn fields_table(fields: &[Field]) -> Table {

@@ -1,4 +1,4 @@
-//! Whether a checkpoint and the files beside it are whole and of one save.
+//! Checks that a checkpoint and the files beside it are complete and from one save.
 
 use nnx::run::{CheckpointStore, CheckpointTag, TrainingStateFile, TrainingStateRole};
 use serde::Serialize;
@@ -6,15 +6,15 @@ use serde::Serialize;
 use super::{Part, Verdict, judged};
 use crate::failure::Failure;
 
-/// A checkpoint with what belongs to it.
+/// A checkpoint with the files that belong to it.
 #[derive(Debug, Serialize)]
 pub(super) struct Checked {
     pub(super) tag: String,
     #[serde(flatten)]
     pub(super) part: Part,
-    /// Whether there is a file of the checkpoint.
+    /// Whether the file of the checkpoint exists.
     pub(super) present: bool,
-    /// Whether a manifest vouches for the bytes of the files.
+    /// Whether there is a manifest with the digests of the files.
     manifest: bool,
     pub(super) generation: Option<i64>,
     /// The files whose digests were compared.
@@ -22,7 +22,7 @@ pub(super) struct Checked {
     pub(super) training_states: Vec<State>,
 }
 
-/// A file of a training state; what is wrong with it counts for its checkpoint.
+/// A file of a training state; its errors count as errors of its checkpoint.
 #[derive(Debug, Serialize)]
 pub(super) struct State {
     pub(super) name: String,
@@ -35,8 +35,9 @@ pub(super) struct State {
 }
 
 impl State {
-    fn of(file: TrainingStateFile) -> Self {
-        let Part { verdict, error } = Part::of(file.error.map_or(Ok(()), |it| Err(judged(it))));
+    fn new(file: TrainingStateFile) -> Self {
+        let Part { verdict, error } =
+            Part::from_result(file.error.map_or(Ok(()), |it| Err(judged(it))));
         Self {
             name: file.name,
             role: file.role.name(),
@@ -48,23 +49,23 @@ impl State {
 }
 
 impl Checked {
-    pub(super) fn of(store: &CheckpointStore, tag: &CheckpointTag) -> Self {
+    pub(super) fn new(store: &CheckpointStore, tag: &CheckpointTag) -> Self {
         let manifest = store.verify(tag);
-        // A manifest that is there is told of, also where it is wrong.
+        // A manifest that exists is listed even if it is wrong.
         let has_manifest = matches!(store.resume_point(tag), Ok(Some(_)) | Err(_));
         let (manifest, wrong) = match manifest {
             Ok(manifest) => (manifest, None),
             Err(error) => (None, Some(judged(error))),
         };
-        // What keeps the checkpoint from being read is told by the check above, or below.
+        // If the checkpoint cannot be read, the check above or the one below reports it.
         let states = store.training_state_files(tag).unwrap_or_default();
-        let states: Vec<State> = states.into_iter().map(State::of).collect();
+        let states: Vec<State> = states.into_iter().map(State::new).collect();
         let wrong = wrong.or_else(|| match store.load(tag) {
             Ok(Some(_)) => None,
             Ok(None) => missing(has_manifest, &states),
             Err(error) => Some(judged(error)),
         });
-        let mut part = Part::of(wrong.map_or(Ok(()), Err));
+        let mut part = Part::from_result(wrong.map_or(Ok(()), Err));
         let verdicts = states.iter().map(|state| state.verdict);
         part.verdict = verdicts.fold(part.verdict, Ord::max);
         let files = manifest.iter().flat_map(|manifest| manifest.files());
@@ -81,17 +82,17 @@ impl Checked {
         }
     }
 
-    /// The training state from which a training goes on.
+    /// The training state from which a training is resumed.
     fn own(&self) -> Option<&State> {
         let own = TrainingStateRole::Own.name();
         self.training_states.iter().find(|state| state.role == own)
     }
 
-    /// What was done with a checkpoint that was found to be sound.
+    /// The checks that a sound checkpoint has passed.
     pub(super) fn checked(&self) -> String {
         match (self.files.len(), self.own()) {
             _ if !self.present => {
-                "no checkpoint: a save that was interrupted left its state".to_owned()
+                "no checkpoint; an interrupted save left a training state".to_owned()
             }
             (0, Some(_)) => {
                 "read with its training state; no manifest to compare their bytes with".to_owned()
@@ -103,12 +104,12 @@ impl Checked {
     }
 }
 
-/// Why a checkpoint that is not there should be: only the first step of a save, the training state
-/// under a name of its own, comes before the checkpoint.
+/// The reason why a missing checkpoint is an error. Only the first step of a save, writing the
+/// training state under its own name, comes before the checkpoint.
 fn missing(has_manifest: bool, states: &[State]) -> Option<(Verdict, Failure)> {
     let is_copy = |state: &State| state.name.ends_with(".pt.opt.pt");
     (has_manifest || states.iter().any(is_copy)).then(|| {
-        let failure = Failure::new("not_found", "the checkpoint is not there");
+        let failure = Failure::new("not_found", "the checkpoint does not exist");
         (Verdict::Wrong, failure)
     })
 }

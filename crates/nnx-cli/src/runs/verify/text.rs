@@ -8,7 +8,7 @@ use crate::table::{Side, Table};
 use crate::terminal::{BOLD, GREEN, Page, RED, YELLOW};
 use crate::wrap::wrapped;
 
-pub(super) fn of(verification: &Verification, page: &Page) -> String {
+pub(super) fn render(verification: &Verification, page: &Page) -> String {
     let mut table = Table::new(&[
         ("Part", Side::Left),
         ("Verdict", Side::Left),
@@ -29,7 +29,7 @@ pub(super) fn of(verification: &Verification, page: &Page) -> String {
     let read = if verification.metadata.present {
         "read"
     } else {
-        "there are none, and no run needs them"
+        "there are none; they are optional"
     };
     add(
         &mut table,
@@ -49,7 +49,7 @@ pub(super) fn of(verification: &Verification, page: &Page) -> String {
             &checkpoint.checked(),
         );
         for state in &checkpoint.training_states {
-            if let Some(line) = told(checkpoint, state) {
+            if let Some(line) = state_line(checkpoint, state) {
                 let style = match state.verdict {
                     Verdict::Wrong => RED,
                     _ => YELLOW,
@@ -61,7 +61,7 @@ pub(super) fn of(verification: &Verification, page: &Page) -> String {
     let mut others = String::new();
     if !verification.other_files.is_empty() {
         let names = verification.other_files.join("`, `");
-        let line = format!("not read, as no checkpoint is named so: `{names}`");
+        let line = format!("not read, because no checkpoint has such a name: `{names}`");
         others = format!(
             "\n{}",
             page.paint(YELLOW, &wrapped(&escaped(&line), 0, page))
@@ -80,7 +80,7 @@ pub(super) fn of(verification: &Verification, page: &Page) -> String {
     )
 }
 
-/// Adds a part, and why it is not sound.
+/// Adds a part, and the reason if it is not sound.
 fn add(
     table: &mut Table,
     page: &Page,
@@ -109,8 +109,8 @@ fn add(
     }
 }
 
-/// What is to be said of a training state, if anything is that its checkpoint does not say.
-fn told(checkpoint: &Checked, state: &State) -> Option<String> {
+/// The line about a training state, if it adds something to the line of its checkpoint.
+fn state_line(checkpoint: &Checked, state: &State) -> Option<String> {
     match &state.error {
         Some(error) if checkpoint.part.error.as_ref() == Some(error) => None,
         Some(error) => Some(format!(

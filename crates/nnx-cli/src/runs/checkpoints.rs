@@ -14,18 +14,19 @@ use crate::table::{Side, Table};
 #[derive(Debug, Serialize)]
 pub(super) struct CheckpointPart {
     tag: String,
-    /// How often it was saved; none without a manifest.
+    /// The number of saves; `None` without a manifest.
     generation: Option<i64>,
     training_state: bool,
     #[serde(flatten)]
-    content: Content,
+    content: CheckpointContent,
     files: Vec<FilePart>,
 }
 
-/// What the checkpoint says, or why it cannot be read: its files are listed all the same.
+/// The contents of the checkpoint, or the reason why it cannot be read. Its files are listed in
+/// both cases.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
-enum Content {
+enum CheckpointContent {
     Read {
         epoch: JsonCount,
         best: Option<BestPart>,
@@ -44,7 +45,7 @@ struct FilePart {
     sha256: String,
 }
 
-pub(super) fn of(store: &CheckpointStore) -> Result<Vec<CheckpointPart>, Failure> {
+pub(super) fn all(store: &CheckpointStore) -> Result<Vec<CheckpointPart>, Failure> {
     store.tags()?.iter().map(|tag| part(store, tag)).collect()
 }
 
@@ -52,20 +53,20 @@ fn part(store: &CheckpointStore, tag: &CheckpointTag) -> Result<CheckpointPart, 
     let content = match store.load(tag) {
         Ok(Some(checkpoint)) => {
             let best = BestMetric::from_record(&checkpoint.idp);
-            Content::Read {
+            CheckpointContent::Read {
                 epoch: JsonCount(checkpoint.idp.epoch_idx().as_f64()),
-                best: best.as_ref().map(BestPart::of),
+                best: best.as_ref().map(BestPart::new),
                 shown: best,
             }
         }
-        Ok(None) => Content::Failed {
+        Ok(None) => CheckpointContent::Failed {
             error: Failure::new("not_found", "the checkpoint vanished while it was read"),
         },
-        Err(error) => Content::Failed {
+        Err(error) => CheckpointContent::Failed {
             error: error.into(),
         },
     };
-    // What is wrong with a manifest, `nnx runs verify` tells.
+    // `nnx runs verify` reports the errors of a manifest.
     let manifest = store.resume_point(tag).ok().flatten();
     let generation = manifest.and_then(|manifest| manifest.generation());
     let folder = store.path(tag);
@@ -103,11 +104,11 @@ pub(super) fn table(checkpoints: &[CheckpointPart]) -> Table {
     ]);
     for checkpoint in checkpoints {
         let (epoch, metric) = match &checkpoint.content {
-            Content::Read { epoch, shown, .. } => {
+            CheckpointContent::Read { epoch, shown, .. } => {
                 let metric = shown.as_ref().map(best_text);
                 (number(epoch.0), metric.unwrap_or_default())
             }
-            Content::Failed { .. } => (String::new(), String::new()),
+            CheckpointContent::Failed { .. } => (String::new(), String::new()),
         };
         let generation = checkpoint.generation.map(|number| number.to_string());
         let state = if checkpoint.training_state {
@@ -122,8 +123,8 @@ pub(super) fn table(checkpoints: &[CheckpointPart]) -> Table {
             generation.unwrap_or_default(),
             state.to_owned(),
         ]);
-        if let Content::Failed { error } = &checkpoint.content {
-            table.below(format!("not sound: {}", escaped(&error.message())));
+        if let CheckpointContent::Failed { error } = &checkpoint.content {
+            table.below(format!("not valid: {}", escaped(&error.message())));
         }
     }
     table
