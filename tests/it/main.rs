@@ -36,4 +36,5 @@ mod storage_numbers;
 mod tensors;
 mod torch_bytes;
 mod torch_corpus;
+mod train;
 mod values;

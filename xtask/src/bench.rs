@@ -13,8 +13,9 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
     match bench.as_deref() {
         Some("checkpoint") | None => checkpoint(python.as_deref()),
         Some("net") => net(python.as_deref()),
+        Some("train") => train(python.as_deref()),
         Some(other) => {
-            Err(format!("there is no bench `{other}`, only `checkpoint` and `net`").into())
+            Err(format!("there is no bench `{other}`, only `checkpoint`, `net` and `train`").into())
         }
     }
 }
@@ -23,6 +24,17 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
 fn net(python: Option<&str>) -> Result<()> {
     let python = python.ok_or("networks are measured beside PyTorch: give `--python PATH`")?;
     done(bench().args(["net", python]))
+}
+
+/// Training beside NNx, on one thread and on two.
+fn train(python: Option<&str>) -> Result<()> {
+    let python = python.ok_or("training is measured beside NNx: give `--python PATH`")?;
+    for threads in ["1", "2"] {
+        let mut command = bench();
+        command.env("RAYON_NUM_THREADS", threads);
+        done(command.args(["train", python]))?;
+    }
+    Ok(())
 }
 
 /// Reading and writing of checkpoints.

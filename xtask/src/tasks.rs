@@ -26,10 +26,10 @@ pub(crate) const TASKS: &[Task] = &[
         run: bench::run,
         what: "times beside a lower bound and other libraries",
         options: &[
-            ("checkpoint | net", "what to measure [checkpoint]"),
+            ("checkpoint | net | train", "what to measure [checkpoint]"),
             (
                 "--python PATH",
-                "an interpreter with PyTorch; `net` needs it",
+                "an interpreter with the real NNx; `net` and `train` need it",
             ),
         ],
     },
@@ -83,6 +83,10 @@ pub(crate) const TASKS: &[Task] = &[
             ("--seconds N", "how long each body runs [10]"),
             ("--seed N", "the seed of random choices [the time]"),
             (
+                "--kills N",
+                "kill so many trainings of `nnx train` instead; needs no Python",
+            ),
+            (
                 "--libfuzzer",
                 "guided by coverage, which needs a nightly compiler",
             ),
@@ -130,6 +134,10 @@ pub(crate) const TASKS: &[Task] = &[
             PYTHON,
             ("--library VERSION", "the release of NNx [the newest known]"),
             ("--seed N", "the seed of random choices [the time]"),
+            (
+                "--kills N",
+                "kill so many trainings of `nnx train` instead; needs no Python",
+            ),
         ],
     },
     Task {
@@ -153,6 +161,10 @@ pub(crate) const TASKS: &[Task] = &[
         options: &[
             PYTHON,
             ("--seed N", "the seed of random choices [the time]"),
+            (
+                "--kills N",
+                "kill so many trainings of `nnx train` instead; needs no Python",
+            ),
         ],
     },
 ];

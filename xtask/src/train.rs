@@ -1,11 +1,12 @@
 //! `cargo xtask train`: the real NNx and the command `nnx` train the same things, and each goes on
-//! from the other's checkpoints.
+//! from the other's checkpoints. With `--kills N` that many trainings are killed instead.
 
 mod chains;
 mod compare;
 mod data;
 mod drawn;
 mod job;
+mod kills;
 mod random;
 
 use std::path::PathBuf;
@@ -21,6 +22,11 @@ use crate::{Arguments, Result, python_env};
 const DRAWN: usize = 20;
 
 pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
+    if let Some(kills) = arguments.value("--kills")? {
+        let kills = kills.parse()?;
+        arguments.finish()?;
+        return kills::judge(kills);
+    }
     let library = python_env::library(None)?;
     let python = match arguments.value("--python")? {
         Some(path) => PathBuf::from(path),

@@ -310,21 +310,24 @@ impl Error {
 
     /// Names the file, unless one is named already.
     #[cold]
-    pub(crate) fn in_path(mut self, path: &Path) -> Self {
+    #[must_use]
+    pub fn in_path(mut self, path: &Path) -> Self {
         self.0.path.get_or_insert_with(|| path.to_path_buf());
         self
     }
 
     /// Names the archive entry, unless one is named already.
     #[cold]
-    pub(crate) fn in_entry(mut self, entry: &str) -> Self {
+    #[must_use]
+    pub fn in_entry(mut self, entry: &str) -> Self {
         self.0.entry.get_or_insert_with(|| entry.to_owned());
         self
     }
 
     /// Names the tensor, unless one is named already.
     #[cold]
-    pub(crate) fn in_tensor(mut self, tensor: &str) -> Self {
+    #[must_use]
+    pub fn in_tensor(mut self, tensor: &str) -> Self {
         self.0.tensor.get_or_insert_with(|| tensor.to_owned());
         self
     }

@@ -1,5 +1,10 @@
-//! The header of NumPy's file of one array: format versions 1 to 3, as `numpy.lib.format` describes
-//! them.
+//! NumPy's file of one array: format versions 1 to 3, as `numpy.lib.format` describes them.
+
+#[cfg(feature = "nnx")]
+mod array;
+
+#[cfg(feature = "nnx")]
+pub use array::{read, write};
 
 use crate::error::{Error, Result};
 

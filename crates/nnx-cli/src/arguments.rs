@@ -3,6 +3,7 @@
 pub(crate) mod hub;
 pub(crate) mod networks;
 pub(crate) mod runs;
+pub(crate) mod training;
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -22,6 +23,7 @@ Examples:
   nnx convert model.pt model.safetensors   write a checkpoint in another format
   nnx predict model.pt inputs.npy          run a model of NNx on inputs
   nnx generate hub-folder 'Once upon'      continue a text
+  nnx train config.yaml --data train.csv   train a model; `nnx init` writes a config.yaml
   nnx push best.pt owner/model             publish a model on the Hub
 
 Wherever a command reads a checkpoint, it also takes `hf://owner/name[@revision][/file]`, a path on \
@@ -74,7 +76,7 @@ Examples:
   nnx man | man -l -
   nnx man inspect > nnx-inspect.1";
 
-/// Show, scan, compare and convert model checkpoints, and run the models of NNx
+/// Show, scan, compare and convert model checkpoints, and train and run the models of NNx
 ///
 /// Nothing in a file is ever executed: a pickle is read as data.
 #[derive(Debug, Parser)]
@@ -134,6 +136,17 @@ pub(crate) enum Command {
     /// Lists each layer with the shape of its output and the number of its parameters.
     #[command(after_help = networks::SUMMARY_EXAMPLES)]
     Summary(networks::Summary),
+    /// Write a configuration to train from
+    ///
+    /// The file has comments, and the keys that `nnx train` and Python read.
+    #[command(after_help = training::INIT_EXAMPLES)]
+    Init(training::Init),
+    /// Train a model
+    ///
+    /// Trains what CONFIG describes, and leaves the run in the folder `runs`: configuration, history
+    /// and checkpoints, which both NNx for Rust and the Python library read and resume.
+    #[command(after_help = training::TRAIN_EXAMPLES)]
+    Train(training::Train),
     /// Publish a folder or a model on the Hub
     ///
     /// All files are in one commit. Files that the repository already has are not sent again.

@@ -1,7 +1,6 @@
 //! `nnx convert`: converts one checkpoint, or a folder of them, into another format.
 
 mod batch;
-mod interrupt;
 mod one;
 mod report;
 
@@ -9,9 +8,9 @@ use std::path::Path;
 
 use nnx::checkpoint::{ConvertOptions, Error, ErrorKind, SharedTensors};
 
-use self::interrupt::Interrupt;
 use crate::arguments::Convert;
 use crate::failure::{Failure, TARGET_EXISTS};
+use crate::interrupt::Interrupt;
 use crate::outcome::Outcome;
 
 pub(crate) fn run(arguments: &Convert) -> Outcome {

@@ -56,7 +56,7 @@ impl Failure {
     }
 
     /// A command or a path that needs a feature which this build does not have.
-    #[cfg(not(all(feature = "net", feature = "run", feature = "hub")))]
+    #[cfg(not(all(feature = "net", feature = "run", feature = "hub", feature = "train")))]
     pub(crate) fn missing_feature(what: &str, needs: &str, feature: &str) -> Self {
         Self::new(
             "unsupported",

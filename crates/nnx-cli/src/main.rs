@@ -1,5 +1,5 @@
-//! The command `nnx`: shows, scans, compares and converts model checkpoints, and runs the models of
-//! NNx.
+//! The command `nnx`: shows, scans, compares and converts model checkpoints, and trains and runs
+//! the models of NNx.
 //!
 //! Nothing in a file is executed. `nnx --help` lists the commands; `docs/command.md` describes what
 //! they print.
@@ -12,7 +12,9 @@ mod escape;
 mod failure;
 mod flatten;
 mod hub;
+mod init;
 mod inspect;
+mod interrupt;
 mod json;
 mod layout;
 mod networks;
@@ -28,6 +30,7 @@ mod scan;
 mod size;
 mod table;
 mod terminal;
+mod training;
 mod wrap;
 
 use std::process::ExitCode;
@@ -55,6 +58,8 @@ fn run(command: &Command) -> Outcome {
         Command::Evaluate(arguments) => networks::evaluate(arguments),
         Command::Generate(arguments) => networks::generate(arguments),
         Command::Summary(arguments) => networks::summary(arguments),
+        Command::Init(arguments) => init::run(arguments),
+        Command::Train(arguments) => training::train(arguments),
         Command::Push(arguments) => hub::push(arguments),
         Command::Pull(arguments) => hub::pull(arguments),
         Command::Card(arguments) => hub::card(arguments),

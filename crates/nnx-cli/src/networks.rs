@@ -1,11 +1,7 @@
 //! The commands that run a model. Without the feature `net` they exist, and say what they need.
 
 #[cfg(feature = "net")]
-mod array;
-#[cfg(feature = "net")]
-mod csv_file;
-#[cfg(feature = "net")]
-mod data;
+pub(crate) mod data;
 #[cfg(feature = "net")]
 mod evaluate;
 #[cfg(feature = "net")]
@@ -13,11 +9,9 @@ mod failures;
 #[cfg(feature = "net")]
 mod generate;
 #[cfg(feature = "net")]
-mod model;
+pub(crate) mod model;
 #[cfg(feature = "net")]
 mod nested;
-#[cfg(feature = "net")]
-mod npy;
 #[cfg(feature = "net")]
 mod predict;
 #[cfg(feature = "net")]

@@ -10,12 +10,14 @@ mod checkpoints;
 mod compare;
 #[cfg(feature = "run")]
 mod extra_metrics;
+#[cfg(any(feature = "net", feature = "run"))]
+mod failures;
 #[cfg(feature = "run")]
 mod list;
 #[cfg(feature = "run")]
 mod metrics;
 #[cfg(feature = "run")]
-mod monitor;
+pub(crate) mod monitor;
 #[cfg(feature = "run")]
 mod plot;
 #[cfg(feature = "run")]
@@ -29,6 +31,8 @@ mod verify;
 #[cfg(feature = "run")]
 mod warnings;
 
+#[cfg(feature = "train")]
+pub(crate) use self::resolve_run::folder;
 use crate::arguments::runs::RunsCommand;
 use crate::failure::Failure;
 use crate::outcome::Outcome;

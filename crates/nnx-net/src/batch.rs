@@ -36,10 +36,41 @@ impl Batch {
         }
     }
 
+    /// The number of samples: the seeds of a part of a graph, otherwise the rows of the first input.
+    pub fn samples(&self) -> usize {
+        let rows = || self.inputs.first()?.dims().first().copied();
+        self.seeds.or_else(rows).unwrap_or_default()
+    }
+
     /// Sets [`seeds`](Self::seeds).
     #[must_use]
     pub fn seeds(mut self, count: impl Into<Option<usize>>) -> Self {
         self.seeds = count.into();
         self
+    }
+}
+
+/// What a net gives for a batch, cut to what the loss and the metrics see: the tokens of a transformer
+/// are rows, and of a part of a graph only the seeds are left.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct BatchOutput {
+    /// The logits. Those of a forward pass in training can be differentiated.
+    pub logits: Tensor,
+    /// The targets, on the device of the logits.
+    pub targets: Tensor,
+    /// For each layer of experts how unevenly they were used; see
+    /// [`Net::forward_balanced`](crate::Net::forward_balanced).
+    pub balances: Vec<Tensor>,
+}
+
+impl BatchOutput {
+    /// Logits and targets, as they are.
+    pub fn new(logits: Tensor, targets: Tensor) -> Self {
+        Self {
+            logits,
+            targets,
+            balances: Vec::new(),
+        }
     }
 }

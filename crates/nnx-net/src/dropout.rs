@@ -4,52 +4,82 @@ use candle_core::Tensor;
 
 use crate::error::{Error, Result};
 use crate::mode::Mode;
+use crate::rng::Generator;
 
-/// Inverted dropout: in training each element becomes zero with probability `p`, and the others are
-/// multiplied by `1 / (1 - p)`; in evaluation the elements are unchanged.
+/// Inverted dropout, as `torch.nn.functional.dropout`: in training each element becomes zero with
+/// probability `p`, and the others are multiplied by `1 / (1 - p)`; in evaluation the elements are
+/// unchanged.
 ///
-/// The elements dropped follow from the mode's generator. They are not those that PyTorch would
-/// drop, whose masks come from another generator than its weights.
+/// The elements dropped are those that PyTorch drops: the mode's generator is asked once for each
+/// element, in the order in which they lie in memory, and not at all where `p` is 0 or 1.
+///
+/// ```
+/// use candle_core::{Device, Tensor};
+/// use nnx_net::{Generator, Mode, dropout};
+///
+/// // torch.manual_seed(7); F.dropout(torch.full((4,), 3.), 0.4)
+/// let xs = Tensor::new(&[3_f32; 4], &Device::Cpu)?;
+/// let ys = dropout(&xs, 0.4, &mut Mode::Train(&mut Generator::new(7)))?;
+/// assert_eq!(ys.to_vec1::<f32>()?, [5.0, 5.0, 0.0, 0.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
-/// When there is no memory for the mask, or candle fails.
-pub(crate) fn dropout(xs: &Tensor, p: f64, mode: &mut Mode<'_>) -> Result<Tensor> {
+/// When `p` is no probability, there is no memory for the mask, or candle fails.
+pub fn dropout(xs: &Tensor, p: f64, mode: &mut Mode<'_>) -> Result<Tensor> {
     let Mode::Train(generator) = mode else {
         return Ok(xs.clone());
     };
-    if p == 0.0 {
+    if !(0.0..=1.0).contains(&p) {
+        return Err(Error::configuration(format!(
+            "dropout takes a probability from `0` to `1`, got `{p}`"
+        )));
+    }
+    if p == 0.0 || xs.elem_count() == 0 {
         return Ok(xs.clone());
     }
     if p == 1.0 {
         // A product, as in PyTorch: NaN and infinity become NaN.
         return Ok((xs * xs.zeros_like()?)?);
     }
-    let mut mask = Vec::new();
-    let count = xs.elem_count();
-    mask.try_reserve_exact(count).map_err(|_| {
+    // The axes from the outermost to the innermost in memory.
+    let mut axes: Vec<usize> = (0..xs.rank()).collect();
+    axes.sort_by_key(|axis| std::cmp::Reverse(xs.stride()[*axis]));
+    let shape: Vec<usize> = axes.iter().map(|axis| xs.dims()[*axis]).collect();
+    let noise = noise(xs.elem_count(), 1.0 - p, generator)?;
+    let mut noise = Tensor::from_vec(noise, shape, xs.device())?.to_dtype(xs.dtype())?;
+    if !axes.is_sorted() {
+        let mut places = vec![0; axes.len()];
+        for (place, axis) in axes.into_iter().enumerate() {
+            places[axis] = place;
+        }
+        noise = noise.permute(places)?;
+    }
+    Ok((xs * noise)?)
+}
+
+/// What each of `count` elements is multiplied by: zero, or the factor for what is kept.
+fn noise(count: usize, keep: f64, generator: &mut Generator) -> Result<Vec<f32>> {
+    let mut noise = Vec::new();
+    noise.try_reserve_exact(count).map_err(|_| {
         Error::unsupported(format!(
             "there is no memory for a mask of `{count}` elements"
         ))
     })?;
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "the factor is applied in float32, as the activations are"
+        reason = "PyTorch divides a mask of float32 by the probability in float32"
     )]
-    let kept = (1.0 / (1.0 - p)) as f32;
-    mask.extend((0..count).map(|_| {
-        let unit = f64::from(generator.next_u32()) / 4_294_967_296.0;
-        if unit < p { 0.0 } else { kept }
-    }));
-    let mask = Tensor::from_vec(mask, xs.shape(), xs.device())?;
-    Ok((xs * mask)?)
+    let kept = 1.0 / keep as f32;
+    noise.extend((0..count).map(|_| if generator.bernoulli(keep) { kept } else { 0.0 }));
+    Ok(noise)
 }
 
 #[cfg(test)]
 mod tests {
-    use candle_core::Device;
+    use candle_core::{DType, Device};
 
     use super::*;
-    use crate::rng::Generator;
 
     #[track_caller]
     fn check(xs: &[f32], p: f64, expected: &[f32]) {
@@ -78,34 +108,40 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_grows_so_that_the_mean_stays() {
-        for p in [0.1, 0.25, 0.5, 0.9] {
+    fn nothing_is_drawn_where_nothing_is_decided() {
+        for (count, p) in [(3, 0.0), (3, 1.0), (0, 0.5)] {
             let mut generator = Generator::new(7);
-            let xs = Tensor::full(3_f32, (100, 1000), &Device::Cpu).unwrap();
-            let ys = dropout(&xs, p, &mut Mode::Train(&mut generator)).unwrap();
-            let ys = ys.flatten_all().unwrap().to_vec1::<f32>().unwrap();
-            let kept: Vec<_> = ys.iter().copied().filter(|y| *y != 0.0).collect();
-            let factor = (1.0 / (1.0 - p)) as f32;
-            assert!(kept.iter().all(|y| *y == 3.0 * factor), "p = {p}");
-            let share = kept.len() as f64 / ys.len() as f64;
-            // Five standard deviations of the share of 100,000 independent elements.
-            let tolerance = 5.0 * (p * (1.0 - p) / 100_000.0).sqrt();
-            assert!(
-                (share - (1.0 - p)).abs() < tolerance,
-                "p = {p}: kept {share}"
-            );
+            let xs = Tensor::full(3_f32, count, &Device::Cpu).unwrap();
+            dropout(&xs, p, &mut Mode::Train(&mut generator)).unwrap();
+            assert_eq!(generator.to_state(), Generator::new(7).to_state());
         }
     }
 
     #[test]
-    fn the_generator_decides_alone() {
-        let run = |seed| {
-            let mut generator = Generator::new(seed);
-            let xs = Tensor::full(1_f32, 64, &Device::Cpu).unwrap();
-            let ys = dropout(&xs, 0.5, &mut Mode::Train(&mut generator)).unwrap();
-            ys.to_vec1::<f32>().unwrap()
-        };
-        assert_eq!(run(1), run(1));
-        assert_ne!(run(1), run(2));
+    fn other_floats_are_dropped_alike() {
+        // torch.manual_seed(7); F.dropout(torch.full((4,), 3., dtype=dtype), 0.4), the same for both
+        for dtype in [DType::F64, DType::BF16] {
+            let mut generator = Generator::new(7);
+            let xs = Tensor::full(3_f32, 4, &Device::Cpu).unwrap();
+            let xs = xs.to_dtype(dtype).unwrap();
+            let ys = dropout(&xs, 0.4, &mut Mode::Train(&mut generator)).unwrap();
+            assert_eq!(ys.dtype(), dtype);
+            let ys = ys.to_dtype(DType::F32).unwrap().to_vec1::<f32>().unwrap();
+            let kept: Vec<bool> = ys.iter().map(|y| *y != 0.0).collect();
+            assert_eq!(kept, [true, true, false, false], "{ys:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_probability_is_refused() {
+        let xs = Tensor::full(3_f32, 4, &Device::Cpu).unwrap();
+        for p in [-0.1, 1.1, f64::NAN] {
+            assert!(dropout(&xs, p, &mut Mode::Train(&mut Generator::new(0))).is_err());
+        }
+    }
+
+    #[test]
+    fn more_elements_than_memory_holds_are_refused() {
+        assert!(noise(usize::MAX, 0.5, &mut Generator::new(0)).is_err());
     }
 }

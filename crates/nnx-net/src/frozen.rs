@@ -26,6 +26,11 @@ impl Frozen {
         Self(names.map(|(name, _)| name.to_owned()).collect())
     }
 
+    /// Freezes what is frozen there too.
+    pub(crate) fn extend(&mut self, other: &Self) {
+        self.0.extend(other.0.iter().cloned());
+    }
+
     /// Freezes a parameter; whether it was not frozen before.
     pub(crate) fn insert(&mut self, name: &str) -> bool {
         self.0.insert(name.to_owned())

@@ -5,11 +5,12 @@
 //! | build, load, run and save a model | [`NNModel`] |
 //! | read what it predicts | [`Prediction`], [`ProbabilitySpec`], [`PredictionResult`] |
 //! | evaluate it | [`NNModel::evaluate`], [`Batch`], [`EvaluateOptions`] |
+//! | train it with a loop of your own | [`NNModel::train_batch`], [`NNModel::loss_terms`], [`NNModel::score`] |
 //! | see its layers and parameters | [`Summary`], [`Parameters`] |
 //! | generate text, with the feature `generate` | `GenerativeNNModel`, `GenerateOptions` |
-//! | compute a loss, an activation or random numbers as PyTorch does | [`loss_terms`], [`activate`], [`Generator`] |
+//! | compute a loss, an activation, dropout or random numbers as PyTorch does | [`loss_terms`], [`activate`], [`dropout`], [`Generator`] |
 //!
-//! This crate does not train.
+//! The loop of training is in `nnx-train`.
 
 mod activation;
 mod batch;
@@ -36,14 +37,17 @@ mod precision;
 mod predict;
 mod probability;
 mod rng;
+mod rng_state;
+mod svd;
 mod transforms;
 mod upcast;
 
 pub use activation::activate;
-pub use batch::Batch;
+pub use batch::{Batch, BatchOutput};
 /// The tensors of this crate's API.
 #[doc(no_inline)]
 pub use candle_core;
+pub use dropout::dropout;
 pub use error::{Error, ErrorKind, Result};
 pub use evaluate_options::{EvaluateOptions, LabelMetric};
 #[cfg(feature = "generate")]
@@ -57,6 +61,7 @@ pub use key_value_cache::KeyValueCache;
 pub use loss::{IGNORE_INDEX, LossTerms, NllInput, loss_terms};
 pub use mode::{Mode, Trace};
 pub use model::NNModel;
+pub use model::evaluate::{BatchScore, Evaluation, batch_loss, batch_score};
 pub use model::summary::{Summary, SummaryLayer};
 pub use net::Net;
 /// The differences between a state dict and the parameters of a net.

@@ -92,8 +92,10 @@ fn classes(loss: Losses, logits: &Tensor, targets: &Tensor, input: NllInput) -> 
         return nothing(logits);
     }
     let device = logits.device();
-    let table = classes_last(logits)?.reshape(((), count))?;
-    let table = table.index_select(&Tensor::new(rows, device)?, 0)?;
+    let mut table = classes_last(logits)?.reshape(((), count))?;
+    if weight < table.dim(0)? {
+        table = table.index_select(&Tensor::new(rows, device)?, 0)?;
+    }
     let table = match input {
         NllInput::LogSoftmax => log_softmax(&table)?,
         NllInput::Logits => table,
@@ -211,7 +213,8 @@ fn log_softmax(xs: &Tensor) -> Result<Tensor> {
 #[expect(clippy::cast_precision_loss, reason = "PyTorch divides in float32 too")]
 pub(crate) fn mean_of(sum: &Tensor, weight: usize) -> Result<LossTerms> {
     let weight = weight as f64;
-    let loss = (sum / weight)?;
+    // A division of tensors: candle multiplies by the rounded inverse of a number.
+    let loss = (sum / Tensor::new(weight, sum.device())?.to_dtype(sum.dtype())?)?;
     Ok(LossTerms {
         numerator: (&loss * weight)?,
         loss,

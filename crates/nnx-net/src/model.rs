@@ -1,13 +1,16 @@
 //! A net with the configuration that made it.
 
-mod evaluate;
+pub(crate) mod evaluate;
 mod export;
 mod freeze;
+mod outputs;
+mod recipe;
 pub(crate) mod summary;
+mod task_batch;
 mod task_record;
 mod totals;
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use candle_core::{Device, Tensor};
 use nnx_checkpoint::{NNCheckpoint, StateDict, StateDictMetadata, StateDictMismatch, StateValue};
@@ -77,11 +80,16 @@ impl NNModel {
     /// When the configurations do not belong together, the net is not one of this version, or the
     /// device cannot be used.
     pub fn new(net_params: NetParams, params: NNModelParams, seed: u64) -> Result<Self> {
-        Self::with_transforms(net_params, params, &[], seed)
+        let device = device::open(params.device())?;
+        let mut generator = Generator::new(seed);
+        let builder = ParamBuilder::random(&mut generator, &device);
+        let mut model = Self::assemble(net_params, params, device.clone(), builder)?;
+        model.generator = Mutex::new(generator);
+        Ok(model)
     }
 
-    /// A fresh model whose layers were changed by transforms, as if those had been recorded. Its
-    /// weights follow from the seed, but are not those that Python draws for a changed net.
+    /// A fresh model whose layers are then changed: [`new`](Self::new) and
+    /// [`apply_transforms`](Self::apply_transforms).
     ///
     /// # Errors
     /// As for [`new`](Self::new), and when a transform is unknown or does not fit the net.
@@ -91,13 +99,8 @@ impl NNModel {
         transforms: &[NNCheckpointTransform],
         seed: u64,
     ) -> Result<Self> {
-        let device = device::open(params.device())?;
-        let mut generator = Generator::new(seed);
-        let replayed = LayerTransforms::parse(transforms)?;
-        let builder = ParamBuilder::random(&mut generator, &device).with_transforms(replayed);
-        let mut model = Self::assemble(net_params, params, device.clone(), builder)?;
-        model.transforms = transforms.to_vec();
-        model.generator = Mutex::new(generator);
+        let mut model = Self::new(net_params, params, seed)?;
+        model.apply_transforms(transforms)?;
         Ok(model)
     }
 
@@ -255,12 +258,8 @@ impl NNModel {
     ) -> Result<(Tensor, Vec<Tensor>)> {
         let inputs = self.inputs(inputs.into())?;
         if self.training {
-            let mut generator = self
-                .generator
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
             self.net
-                .forward_balanced(&inputs, &mut Mode::Train(&mut generator))
+                .forward_balanced(&inputs, &mut Mode::Train(&mut self.generator()))
         } else {
             self.net.forward_balanced(&inputs, &mut Mode::Eval)
         }
@@ -373,7 +372,25 @@ impl NNModel {
     /// Restarts the random numbers that dropout draws. They otherwise follow those of the initial
     /// weights, or the seed 0 in a model with given weights.
     pub fn seed(&mut self, seed: u64) {
-        self.generator = Mutex::new(Generator::new(seed));
+        self.set_generator(Generator::new(seed));
+    }
+
+    /// The random numbers of the model, which drew its initial weights: PyTorch's default generator.
+    /// Dropout draws from it, and so do loaders of batches. It is locked as long as the guard lives.
+    pub fn generator(&self) -> MutexGuard<'_, Generator> {
+        let generator = self.generator.lock();
+        generator.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// [`generator`](Self::generator), without a lock.
+    pub fn generator_mut(&mut self) -> &mut Generator {
+        let generator = self.generator.get_mut();
+        generator.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sets the [`generator`](Self::generator).
+    pub fn set_generator(&mut self, generator: Generator) {
+        self.generator = Mutex::new(generator);
     }
 
     /// The configuration of the net.
@@ -384,6 +401,11 @@ impl NNModel {
     /// The configuration of the model.
     pub fn params(&self) -> &NNModelParams {
         &self.params
+    }
+
+    /// The recorded transforms that changed the net's layers.
+    pub fn transforms(&self) -> &[NNCheckpointTransform] {
+        &self.transforms
     }
 
     /// The net itself.

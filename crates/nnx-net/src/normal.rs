@@ -53,14 +53,6 @@ impl Generator {
         self.next_normal = Some(radius * angle.sin());
         (radius * angle.cos() * std) as f32
     }
-
-    /// A uniform float64 from 0 to 1: 53 bits of two draws.
-    #[expect(clippy::cast_precision_loss, reason = "53 bits fit a float64 exactly")]
-    fn unit_f64(&mut self) -> f64 {
-        let high = u64::from(self.next_u32());
-        let bits = high << 32 | u64::from(self.next_u32());
-        (bits & ((1 << 53) - 1)) as f64 * (1.0 / 9_007_199_254_740_992.0)
-    }
 }
 
 /// Turns 16 uniform numbers into normal ones: the first eight give the radii, the others the angles.

@@ -2,11 +2,12 @@
 
 use crate::error::{Error, Result};
 
-const STATE_WORDS: usize = 624;
+/// The words of a state.
+pub(crate) const STATE_WORDS: usize = 624;
 const SHIFT_WORDS: usize = 397;
 
 /// PyTorch's CPU generator: the Mersenne Twister MT19937 with the state after
-/// `torch.manual_seed(seed)`.
+/// `torch.manual_seed(seed)`. The default one is that of a new `torch.Generator()`.
 ///
 /// ```
 /// use nnx_net::Generator;
@@ -18,13 +19,23 @@ const SHIFT_WORDS: usize = 397;
 /// ```
 #[derive(Clone)]
 pub struct Generator {
-    state: [u32; STATE_WORDS],
-    next: usize,
+    /// The seed as it was given.
+    pub(crate) seed: u64,
+    pub(crate) state: [u32; STATE_WORDS],
+    /// How many words of the state were drawn; all of a state that was only seeded.
+    pub(crate) next: usize,
+    /// Whether nothing was drawn since the seed, which PyTorch's state tells from a state drawn empty.
+    pub(crate) is_untouched: bool,
     /// The second of two normal numbers, kept for the next call.
     pub(crate) next_normal: Option<f64>,
+    /// The same of numbers that PyTorch computed in float32; only its states have one.
+    pub(crate) next_float_normal: Option<f32>,
 }
 
 impl Generator {
+    /// The seed of a new `torch.Generator()`.
+    pub const DEFAULT_SEED: u64 = 67_280_421_310_721;
+
     /// The generator after `torch.manual_seed(seed)`.
     ///
     /// As in PyTorch, only the low 32 bits of the seed are used.
@@ -44,10 +55,18 @@ impl Generator {
             *slot = word;
         }
         Self {
+            seed,
             state,
             next: STATE_WORDS,
+            is_untouched: true,
             next_normal: None,
+            next_float_normal: None,
         }
+    }
+
+    /// The seed that the generator was made with, all 64 bits of it: Python's `initial_seed()`.
+    pub fn initial_seed(&self) -> u64 {
+        self.seed
     }
 
     /// The next 32 random bits.
@@ -55,6 +74,7 @@ impl Generator {
         if self.next == STATE_WORDS {
             self.twist();
             self.next = 0;
+            self.is_untouched = false;
         }
         let mut word = self.state[self.next];
         self.next += 1;
@@ -62,6 +82,53 @@ impl Generator {
         word ^= (word << 7) & 0x9d2c_5680;
         word ^= (word << 15) & 0xefc6_0000;
         word ^ (word >> 18)
+    }
+
+    /// The next 64 random bits: two draws, the first of which is the high half.
+    pub fn next_u64(&mut self) -> u64 {
+        let high = u64::from(self.next_u32());
+        high << 32 | u64::from(self.next_u32())
+    }
+
+    /// The next integer, as `torch.empty((), dtype=torch.int64).random_()` draws it: 63 bits of two
+    /// draws. A loader of PyTorch draws its seeds so.
+    pub fn next_i64(&mut self) -> i64 {
+        (self.next_u64() & i64::MAX.unsigned_abs()).cast_signed()
+    }
+
+    /// Whether an event of probability `p` occurs, as `Tensor.bernoulli_(p)` draws it: two draws.
+    pub fn bernoulli(&mut self, p: f64) -> bool {
+        self.unit_f64() < p
+    }
+
+    /// A uniform float64 from 0 to 1: 53 bits of two draws.
+    #[expect(clippy::cast_precision_loss, reason = "53 bits fit a float64 exactly")]
+    pub(crate) fn unit_f64(&mut self) -> f64 {
+        (self.next_u64() & ((1 << 53) - 1)) as f64 * (1.0 / 9_007_199_254_740_992.0)
+    }
+
+    /// The numbers below `count` in random order, as `torch.randperm(count)` gives them: one draw for
+    /// each place but the last.
+    ///
+    /// # Errors
+    /// When there are more numbers than PyTorch shuffles in this way, or no memory for them.
+    pub fn permutation(&mut self, count: usize) -> Result<Vec<usize>> {
+        if count >= MOST_SHUFFLED {
+            return Err(Error::unsupported(format!(
+                "a shuffle of `{count}` rows is not supported, PyTorch shuffles `{MOST_SHUFFLED}` or \
+                 more in another way"
+            )));
+        }
+        let mut order = Vec::new();
+        order
+            .try_reserve_exact(count)
+            .map_err(|_| Error::unsupported(format!("there is no memory for `{count}` rows")))?;
+        order.extend(0..count);
+        for place in 0..count.saturating_sub(1) {
+            let left = count - place;
+            order.swap(place, place + self.next_u32() as usize % left);
+        }
+        Ok(order)
     }
 
     /// A uniform float32 from `low` to `high`, as `Tensor.uniform_` draws it: 24 bits of one draw,
@@ -85,22 +152,42 @@ impl Generator {
         Ok(values)
     }
 
-    /// Computes the next 624 words.
+    /// Computes the next 624 words. Three loops, because an index by a remainder takes most of the
+    /// time.
     fn twist(&mut self) {
-        for i in 0..STATE_WORDS {
-            let upper = self.state[i] & 0x8000_0000;
-            let lower = self.state[(i + 1) % STATE_WORDS] & 0x7fff_ffff;
-            let odd = if lower & 1 == 1 { 0x9908_b0df } else { 0 };
-            let mixed = ((upper | lower) >> 1) ^ odd;
-            self.state[i] = self.state[(i + SHIFT_WORDS) % STATE_WORDS] ^ mixed;
+        let state = &mut self.state;
+        for i in 0..STATE_WORDS - SHIFT_WORDS {
+            state[i] = state[i + SHIFT_WORDS] ^ mixed(state[i], state[i + 1]);
         }
+        for i in STATE_WORDS - SHIFT_WORDS..STATE_WORDS - 1 {
+            state[i] = state[i + SHIFT_WORDS - STATE_WORDS] ^ mixed(state[i], state[i + 1]);
+        }
+        let last = STATE_WORDS - 1;
+        state[last] = state[SHIFT_WORDS - 1] ^ mixed(state[last], state[0]);
+    }
+}
+
+/// The upper bit of a word and the lower bits of the next one, moved and masked.
+fn mixed(word: u32, next: u32) -> u32 {
+    let odd = 0x9908_b0df * (next & 1);
+    (((word & 0x8000_0000) | (next & 0x7fff_ffff)) >> 1) ^ odd
+}
+
+/// From this many numbers on, PyTorch's `randperm` draws 64 bits for each of them.
+const MOST_SHUFFLED: usize = (u32::MAX / 20) as usize;
+
+impl Default for Generator {
+    fn default() -> Self {
+        Self::new(Self::DEFAULT_SEED)
     }
 }
 
 impl std::fmt::Debug for Generator {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // The 624 words would bury everything printed around them.
-        f.debug_struct("Generator").finish_non_exhaustive()
+        f.debug_struct("Generator")
+            .field("seed", &self.seed)
+            .finish_non_exhaustive()
     }
 }
 

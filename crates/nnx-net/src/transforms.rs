@@ -61,6 +61,13 @@ impl LayerTransforms {
         Ok(Self(by_path))
     }
 
+    /// The paths of the layers with their transforms, in the order in which they are made.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, LayerTransform)> {
+        self.0
+            .iter()
+            .map(|(path, transform)| (path.as_str(), *transform))
+    }
+
     /// Removes and returns the transform of the linear layer at that path.
     pub(crate) fn take(&mut self, path: &str) -> Option<LayerTransform> {
         self.0.shift_remove(path)

@@ -1,7 +1,7 @@
 //! The metric by which a run chose its best epoch, and the score by which runs are compared.
 
 use nnx_checkpoint::NNCheckpoint;
-use nnx_params::{MonitorMode, NNEvaluationDataPoint, NNIterationDataPoint};
+use nnx_params::{MonitorMode, NNEvaluationDataPoint, NNIterationDataPoint, Number};
 
 /// The metric by which a run chose its best epoch, at one of its records.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,34 +51,65 @@ impl BestMetric {
     }
 }
 
-/// The score of a checkpoint among those of all runs, computed as NNx does, without regard to the
-/// run's own monitor: smaller is better, and infinity where there is no finite metric.
-pub(crate) fn score(checkpoint: &NNCheckpoint) -> f64 {
-    comparable(&checkpoint.idp).map_or(f64::INFINITY, |(_, value)| value)
+/// The metric by which epochs are compared where no monitor is declared, from [`comparable_metric`].
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ComparableMetric {
+    /// The name and the finite value; `None` where there is none.
+    pub found: Option<(&'static str, f64)>,
+    /// What was passed over before it, such as `val_edp.error=nan`, or `val_edp=unavailable`.
+    pub rejected: Vec<String>,
 }
 
 /// The first finite value of validation error, validation loss, training error and training loss.
 ///
 /// The search ends at a validation of a task that counted no target or has no error and no loss: the
 /// metrics of the training must not be compared with validation metrics of other runs.
-fn comparable(idp: &NNIterationDataPoint) -> Option<(&'static str, f64)> {
-    let first = |edp: &NNEvaluationDataPoint, [error, loss]: [&'static str; 2]| {
-        let candidates = [(error, edp.error()), (loss, edp.loss())].into_iter();
-        let mut values = candidates.filter_map(|(name, value)| Some((name, value?.as_f64())));
-        values.find(|(_, value)| value.is_finite())
+pub fn comparable_metric(
+    val: Option<&NNEvaluationDataPoint>,
+    train: Option<&NNEvaluationDataPoint>,
+) -> ComparableMetric {
+    let mut rejected = Vec::new();
+    if val.is_some_and(is_unavailable) {
+        rejected.push("val_edp=unavailable".to_owned());
+        let found = None;
+        return ComparableMetric { found, rejected };
+    }
+    let of = |edp: Option<&NNEvaluationDataPoint>, [error, loss]: [&'static str; 2]| {
+        let values = edp.map(|edp| [(error, edp.error()), (loss, edp.loss())]);
+        values.into_iter().flatten()
     };
-    if let Some(edp) = idp.val_edp() {
-        if is_unavailable(edp) {
-            return None;
-        }
-        if let Some(found) = first(edp, ["val_edp.error", "val_edp.loss"]) {
-            return Some(found);
+    let candidates = of(val, ["val_edp.error", "val_edp.loss"])
+        .chain(of(train, ["train_edp.error", "train_edp.loss"]));
+    for (name, value) in candidates {
+        match value.map(Number::as_f64) {
+            Some(value) if value.is_finite() => {
+                let found = Some((name, value));
+                return ComparableMetric { found, rejected };
+            }
+            Some(value) => rejected.push(format!("{name}={}", Number::from(value))),
+            None => {}
         }
     }
-    first(idp.train_edp(), ["train_edp.error", "train_edp.loss"])
+    ComparableMetric {
+        found: None,
+        rejected,
+    }
 }
 
-fn is_unavailable(edp: &NNEvaluationDataPoint) -> bool {
+/// The score of a checkpoint among those of all runs, computed as NNx does, without regard to the
+/// run's own monitor: smaller is better, and infinity where there is no finite metric.
+pub(crate) fn score(checkpoint: &NNCheckpoint) -> f64 {
+    comparable(&checkpoint.idp).map_or(f64::INFINITY, |(_, value)| value)
+}
+
+fn comparable(idp: &NNIterationDataPoint) -> Option<(&'static str, f64)> {
+    comparable_metric(idp.val_edp(), Some(idp.train_edp())).found
+}
+
+/// Whether a record of a task has nothing that can be compared: no target counted, or it has neither
+/// an error nor a loss.
+pub fn is_unavailable(edp: &NNEvaluationDataPoint) -> bool {
     let is_empty = edp.status() == Some("empty");
     is_empty || edp.kind().is_some() && edp.error().is_none() && edp.loss().is_none()
 }

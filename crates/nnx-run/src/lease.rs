@@ -1,6 +1,7 @@
 //! Reserving a run for one training session.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::best_run::release_pointer;
@@ -46,6 +47,15 @@ impl NNRun {
                     return Err(Error::new(ErrorKind::RunExists { id }).in_path(&folder.path));
                 }
                 release_pointer(self.id(), root)?;
+                // First the file without which a folder is not a run, so that a process killed on the
+                // way leaves no run with some of its files.
+                let run_yaml = folder.run_yaml();
+                match fs::remove_file(&run_yaml) {
+                    Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                        return Err(Error::from(error).in_path(&run_yaml));
+                    }
+                    _ => {}
+                }
                 fs::remove_dir_all(&folder.path)
                     .map_err(|error| Error::from(error).in_path(&folder.path))?;
             }

@@ -23,8 +23,9 @@ pub(crate) fn read(folder: &RunFolder) -> Result<Option<State>> {
     }
 }
 
-/// The metadata of this program: the keys that Python writes, with null for what only Python has.
-pub(crate) fn current() -> State {
+/// The metadata of this program: the keys that Python writes, with null for what only Python has. A
+/// training adds its own keys.
+pub fn program_metadata() -> State {
     let mut metadata = State::new();
     metadata.insert("cuda_available", false);
     metadata.insert("cuda_device_count", 0);

@@ -47,7 +47,7 @@ impl NNRun {
         let run = to_yaml(&self.full_state()?);
         let history = to_csv(self.idps())?;
         let metadata = if self.metadata().is_empty() {
-            to_yaml(&metadata::current())
+            to_yaml(&metadata::program_metadata())
         } else {
             to_yaml(self.metadata())
         };

@@ -4,6 +4,7 @@ pub(crate) mod counters;
 pub(crate) mod data;
 mod decode;
 mod encode;
+pub(crate) mod file;
 pub(crate) mod optimizer;
 pub(crate) mod rng;
 
@@ -40,6 +41,9 @@ pub(crate) mod keys {
     pub(crate) const OPTIMIZERS: &str = "optimizers";
     pub(crate) const OPTIMIZER_TYPES: &str = "optimizer_types";
     pub(crate) const OPTIMIZER_TOPOLOGIES: &str = "optimizer_topologies";
+    pub(crate) const OPTIMIZER_FACTORIES: &str = "optimizer_factories";
+    pub(crate) const SCHEDULERS: &str = "schedulers";
+    pub(crate) const SCHEDULER_TYPES: &str = "scheduler_types";
 
     /// All keys of version 4, in order.
     pub(crate) const ALL: [&str; 24] = [
@@ -61,9 +65,9 @@ pub(crate) mod keys {
         OPTIMIZERS,
         OPTIMIZER_TYPES,
         OPTIMIZER_TOPOLOGIES,
-        "optimizer_factories",
-        "schedulers",
-        "scheduler_types",
+        OPTIMIZER_FACTORIES,
+        SCHEDULERS,
+        SCHEDULER_TYPES,
         "precision",
         "compile",
         "distributed",
@@ -307,6 +311,49 @@ impl TrainingState {
             .collect()
     }
 
+    /// Sets the states of several optimizers by name, and that there is no single one.
+    pub fn set_optimizers(&mut self, optimizers: &[(String, OptimizerState)]) {
+        let all = |part: fn(&OptimizerState) -> Data| {
+            Data::dict(
+                optimizers
+                    .iter()
+                    .map(|(name, state)| (name.clone(), part(state))),
+            )
+        };
+        self.set(keys::OPTIMIZERS, all(OptimizerState::to_data));
+        self.set(keys::OPTIMIZER_TYPES, all(OptimizerState::type_data));
+        self.set(
+            keys::OPTIMIZER_TOPOLOGIES,
+            all(OptimizerState::topology_data),
+        );
+        self.set(keys::OPTIMIZER_FACTORIES, all(|_| Data::None));
+    }
+
+    /// The state and the Python class of each schedule of several optimizers, by the optimizer's name.
+    pub fn schedulers(&self) -> Vec<(&str, &Data, Option<&str>)> {
+        let states = self.get(keys::SCHEDULERS).and_then(Data::pairs);
+        let classes = self.get(keys::SCHEDULER_TYPES);
+        let entries = states
+            .unwrap_or_default()
+            .iter()
+            .filter_map(|(name, state)| {
+                let name = name.as_str()?;
+                let class = classes.and_then(|classes| classes.get(name));
+                Some((name, state, class.and_then(Data::as_str)))
+            });
+        entries.collect()
+    }
+
+    /// Sets [`schedulers`](Self::schedulers).
+    pub fn set_schedulers(&mut self, schedulers: Vec<(String, Data, &str)>) {
+        let classes = schedulers.iter();
+        let classes =
+            classes.map(|(name, _, class)| (name.clone(), Data::Str((*class).to_owned())));
+        self.set(keys::SCHEDULER_TYPES, Data::dict(classes));
+        let states = schedulers.into_iter().map(|(name, state, _)| (name, state));
+        self.set(keys::SCHEDULERS, Data::dict(states));
+    }
+
     /// The state of the learning rate schedule, in the form of PyTorch's `state_dict()`, and its
     /// Python class.
     pub fn scheduler(&self) -> Option<(&Data, Option<&str>)> {
@@ -335,6 +382,27 @@ impl TrainingState {
     /// required, state}}`.
     pub fn components(&self) -> Option<&Data> {
         self.get(keys::COMPONENTS).filter(|state| !state.is_none())
+    }
+
+    /// [`components`](Self::components) as plain data: the names with the entries of each. What a
+    /// user's own class holds stays an object.
+    ///
+    /// # Errors
+    /// When there are more values than [`limits`](crate::limits) allow.
+    pub fn component_entries(&self) -> Result<Option<Vec<(Data, Data)>>> {
+        let plain = match self.components() {
+            None => return Ok(None),
+            Some(Data::Object(object)) => {
+                decode::Decoder::new(object.shared()).decode(object.id())?
+            }
+            Some(data) => data.clone(),
+        };
+        match plain {
+            Data::Dict(entries) => Ok(Some(entries)),
+            _ => Err(Error::training_state(
+                "expected a mapping of components, found a value of another type",
+            )),
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The crate's one error.
 
 use std::fmt;
+use std::path::Path;
 
 /// The result of every fallible call in this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -98,6 +99,20 @@ impl ErrorKind {
     }
 }
 
+impl ErrorKind {
+    /// The same cause in other words.
+    fn saying(self, words: impl Fn(String) -> String) -> Self {
+        match self {
+            Self::InvalidData { what } => Self::InvalidData { what: words(what) },
+            Self::Unsupported { what } => Self::Unsupported { what: words(what) },
+            Self::Io(error) => {
+                Self::Io(std::io::Error::new(error.kind(), words(error.to_string())))
+            }
+            other => other,
+        }
+    }
+}
+
 impl Error {
     /// The cause.
     pub fn kind(&self) -> &ErrorKind {
@@ -118,6 +133,50 @@ impl Error {
     #[cold]
     pub(crate) fn configuration(what: impl Into<String>) -> Self {
         Self::from(ErrorKind::InvalidConfiguration { what: what.into() })
+    }
+
+    /// A checkpoint from which this training cannot go on.
+    #[cold]
+    pub(crate) fn resume(what: impl Into<String>) -> Self {
+        Self::from(ErrorKind::CannotResume { what: what.into() })
+    }
+
+    /// A loss or a gradient that is not finite.
+    #[cold]
+    pub(crate) fn diverged(what: impl Into<String>) -> Self {
+        Self::from(ErrorKind::Diverged { what: what.into() })
+    }
+
+    /// Something that this version or build does not support.
+    #[cold]
+    pub(crate) fn unsupported(what: impl Into<String>) -> Self {
+        Self::from(ErrorKind::Unsupported { what: what.into() })
+    }
+
+    /// Data that cannot be read as samples.
+    #[cold]
+    pub(crate) fn data(what: impl Into<String>) -> Self {
+        Self::from(ErrorKind::InvalidData { what: what.into() })
+    }
+
+    /// Names the file.
+    #[cold]
+    pub(crate) fn in_path(self, path: &Path) -> Self {
+        match self.into_kind() {
+            ErrorKind::Checkpoint(error) => Self::from(error.in_path(path)),
+            kind => kind
+                .saying(|what| format!("{what} (file `{}`)", path.display()))
+                .into(),
+        }
+    }
+
+    /// Names the array.
+    #[cold]
+    pub(crate) fn in_array(self, name: &str) -> Self {
+        match self.into_kind() {
+            ErrorKind::Checkpoint(error) => Self::from(error.in_tensor(name)),
+            kind => kind.saying(|what| format!("array `{name}`: {what}")).into(),
+        }
     }
 }
 

@@ -69,10 +69,61 @@ impl Gradients {
         Ok(())
     }
 
+    /// Adds other gradients, element by element in float32.
+    pub(crate) fn merge(&mut self, parameters: &[Parameter], mut other: Self) {
+        for parameter in parameters {
+            let Some(more) = other.values.remove(&parameter.id()) else {
+                continue;
+            };
+            match self.values.get_mut(&parameter.id()) {
+                None => {
+                    self.values.insert(parameter.id(), more);
+                }
+                Some(sum) => {
+                    for (sum, more) in sum.iter_mut().zip(more) {
+                        *sum += more;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether every element is finite.
+    pub(crate) fn are_finite(&self) -> bool {
+        let mut all = self.values.values().flatten();
+        all.all(|value| value.is_finite())
+    }
+
     /// Multiplies every gradient, each product rounded once.
     pub fn scale(&mut self, factor: f32) {
         for value in self.values.values_mut().flatten() {
             *value *= factor;
         }
+    }
+
+    /// Divides every gradient by the weight of the window that it is the sum of, as NNx does it: a
+    /// product with the reciprocal, which is computed in float64 and rounded to float32.
+    pub fn divide(&mut self, weight: f64) {
+        self.scale((1.0 / weight) as f32);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use candle_core::{Device, Var};
+
+    use super::Gradients;
+    use crate::parameter::Parameter;
+
+    /// `5 / 3` as float32 has another last bit.
+    #[test]
+    fn a_window_is_divided_by_a_product_with_the_reciprocal() {
+        let parameter = Parameter::new("w", Var::new(&[0f32], &Device::Cpu).unwrap());
+        let mut gradients = Gradients::new();
+        gradients.set(&parameter, vec![5.0]);
+        gradients.divide(3.0);
+        let product = 5.0 * (1.0 / 3.0_f64) as f32;
+        assert_ne!(product, 5.0 / 3.0);
+        assert_eq!(gradients.get(&parameter), Some(&[product][..]));
     }
 }

@@ -40,3 +40,39 @@ impl Loader for Vec<Batch> {
         Some(self.len())
     }
 }
+
+impl<L: Loader + ?Sized> Loader for Box<L> {
+    fn pass(&mut self, default: &mut Generator) -> Result<Pass<'_>> {
+        (**self).pass(default)
+    }
+
+    fn batches(&self) -> Option<usize> {
+        (**self).batches()
+    }
+
+    fn set_epoch(&mut self, epoch: i64) {
+        (**self).set_epoch(epoch);
+    }
+
+    fn generators(&mut self) -> Vec<&mut Generator> {
+        (**self).generators()
+    }
+}
+
+impl<L: Loader + ?Sized> Loader for &mut L {
+    fn pass(&mut self, default: &mut Generator) -> Result<Pass<'_>> {
+        (**self).pass(default)
+    }
+
+    fn batches(&self) -> Option<usize> {
+        (**self).batches()
+    }
+
+    fn set_epoch(&mut self, epoch: i64) {
+        (**self).set_epoch(epoch);
+    }
+
+    fn generators(&mut self) -> Vec<&mut Generator> {
+        (**self).generators()
+    }
+}

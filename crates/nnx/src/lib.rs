@@ -14,6 +14,7 @@
 //! | `hub` | `folder` | yes | models in folders: `ModelHubMixin` |
 //! | `hub` | `hub` | yes | models on the Hub |
 //! | `run` | `run` | yes | runs on disk: history, checkpoints, training state |
+//! | `train` | `train` | yes | training: `Training`, optimizers, schedules, data |
 //! | `chart` | `chart` | no | charts of values over epochs, as SVG and HTML |
 //! | `chart` | `png` | no | charts as PNG files |
 //!
@@ -39,6 +40,10 @@ pub use nnx_params as params;
 pub use nnx_run as run;
 #[cfg(feature = "run")]
 pub use nnx_run::{CheckpointStore, NNRun};
+#[cfg(feature = "train")]
+pub use nnx_train as train;
+#[cfg(feature = "train")]
+pub use nnx_train::Training;
 
 #[cfg(all(doctest, feature = "net"))]
 #[doc = include_str!("../README.md")]
@@ -47,3 +52,7 @@ mod readme {}
 #[cfg(all(doctest, feature = "net"))]
 #[doc = include_str!("../../../README.md")]
 mod readme_of_the_workspace {}
+
+#[cfg(all(doctest, feature = "train"))]
+#[doc = include_str!("../../../docs/training.md")]
+mod training_of_the_workspace {}

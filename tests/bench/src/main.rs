@@ -1,5 +1,5 @@
-//! Times beside a floor and beside other libraries: `cargo xtask bench checkpoint`, and networks
-//! beside PyTorch: `cargo xtask bench net`.
+//! Times beside a floor and beside other libraries: `cargo xtask bench checkpoint`, networks
+//! beside PyTorch: `cargo xtask bench net`, and training beside NNx: `cargo xtask bench train`.
 //!
 //! Each row is measured in turns with what it is compared with, in one process, over files that are
 //! made here and are in the system's cache. The fastest of the turns counts, as the others were
@@ -24,6 +24,7 @@ mod saving;
 mod scanning;
 mod sum;
 mod touching;
+mod train;
 
 use std::env;
 use std::error::Error;
@@ -49,12 +50,19 @@ fn main() -> Result<()> {
     let mut arguments = env::args_os().skip(1);
     let first = arguments
         .next()
-        .ok_or("expected the path of `nnx`, or `net`")?;
+        .ok_or("expected the path of `nnx`, `net` or `train`")?;
     if first == "net" {
         let python = arguments
             .next()
             .ok_or("expected the path of a Python with NNx")?;
         return net::run(python.as_ref());
+    }
+    if first == "train" {
+        let python = arguments
+            .next()
+            .ok_or("expected the path of a Python with NNx")?;
+        let threads = env::var("RAYON_NUM_THREADS")?.parse()?;
+        return train::run(python.as_ref(), threads);
     }
     let nnx = PathBuf::from(first);
     let python = arguments.next().map(PathBuf::from);

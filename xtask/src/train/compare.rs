@@ -73,6 +73,8 @@ impl Closeness {
             wrong.push(format!("{} records instead of {}", other.len(), one.len()));
         }
         let (mut loss, mut weight) = (0.0_f64, 0.0_f64);
+        // The first record whose loss is another one.
+        let mut first = None;
         for (index, (one, other)) in one.iter().zip(&other).enumerate() {
             if one.lr().as_f64().to_bits() != other.lr().as_f64().to_bits() {
                 wrong.push(format!(
@@ -86,6 +88,9 @@ impl Closeness {
                 match (one, other) {
                     (Some(one), Some(other)) => {
                         loss = loss.max((one - other).abs() / one.abs().max(1e-3));
+                        if loss > LOSS && first.is_none() {
+                            first = Some(index);
+                        }
                     }
                     (None, None) => {}
                     _ => wrong.push(format!("record {index}: a loss is on one side alone")),
@@ -114,7 +119,10 @@ impl Closeness {
             }
         }
         if loss.is_nan() || loss > LOSS {
-            wrong.push(format!("losses differ by {loss:.1e} of their size"));
+            wrong.push(format!(
+                "losses differ by {loss:.1e} of their size, from record {} on",
+                first.unwrap_or_default()
+            ));
         }
         if weight > WEIGHT {
             wrong.push(format!("weights differ by {weight:.1e}"));

@@ -187,7 +187,7 @@ impl PickledObject {
     }
 
     /// [`whole`](Self::whole), to be held.
-    pub(super) fn shared(&self) -> &Arc<TorchObject> {
+    pub fn shared(&self) -> &Arc<TorchObject> {
         &self.object
     }
 

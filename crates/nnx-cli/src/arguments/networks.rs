@@ -178,7 +178,8 @@ pub(crate) struct Summary {
     pub(crate) json: bool,
 }
 
-fn at_least_one(text: &str) -> Result<usize, String> {
+/// A whole number from 1.
+pub(super) fn at_least_one(text: &str) -> Result<usize, String> {
     match text.parse::<usize>() {
         Ok(number) if number > 0 => Ok(number),
         _ => Err("expected a whole number of at least 1".to_owned()),

@@ -11,11 +11,11 @@ use nnx::checkpoint::{
 };
 use serde::Serialize;
 
-use super::interrupt::{Interrupt, STATUS};
 use super::one::{self, Stop};
 use super::report;
 use crate::arguments::Convert;
 use crate::failure::Failure;
+use crate::interrupt::{Interrupt, STATUS};
 use crate::json;
 use crate::outcome::{EXIT_ERROR, EXIT_OK, Outcome};
 use crate::path::PathText;

@@ -6,10 +6,10 @@ use std::path::Path;
 
 use nnx::checkpoint::{Conversion, ConvertOptions, ErrorKind, convert_with};
 
-use super::interrupt::{Interrupt, STATUS};
 use super::{failure, report};
 use crate::arguments::Convert;
 use crate::failure::Failure;
+use crate::interrupt::{Interrupt, STATUS};
 use crate::outcome::Outcome;
 use crate::progress::{Progress, Unit};
 

@@ -15,8 +15,8 @@ const TOKENIZER: &str = "tokenizer.json";
 
 /// A model that can run.
 #[derive(Debug)]
-pub(super) struct Loaded {
-    pub(super) model: NNModel,
+pub(crate) struct Loaded {
+    pub(crate) model: NNModel,
     /// The path of its tokenizer, if it has one.
     pub(super) tokenizer: PathBuf,
 }
@@ -25,7 +25,7 @@ pub(super) struct Loaded {
 ///
 /// # Errors
 /// When it cannot be read, or cannot run. The error contains the path.
-pub(super) fn load(arguments: &Model) -> Result<Loaded, Failure> {
+pub(crate) fn load(arguments: &Model) -> Result<Loaded, Failure> {
     let device = match arguments.device {
         Device::Cpu => Devices::Cpu,
         Device::Cuda => Devices::Cuda,

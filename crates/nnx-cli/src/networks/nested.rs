@@ -3,7 +3,7 @@
 use nnx::net::candle_core::{DType, Tensor};
 use serde::ser::{Serialize, SerializeSeq, Serializer};
 
-use super::array::computing;
+use super::failures::computing;
 use crate::failure::Failure;
 
 /// The elements of a tensor, nested like its axes.

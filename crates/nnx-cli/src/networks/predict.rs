@@ -3,18 +3,16 @@
 use std::path::Path;
 
 use nnx::NNModel;
-use nnx::checkpoint::save_atomic;
+use nnx::checkpoint::{npy, save_atomic};
 use nnx::net::candle_core::{DType, Tensor};
 use nnx::net::{Prediction, ProbabilitySpec};
 use nnx::params::{Losses, Nets};
 use serde::Serialize;
 
-use super::array::computing;
 use super::data::Data;
-use super::failures::unsupported;
+use super::failures::{computing, unsupported};
 use super::model;
 use super::nested::Nested;
-use super::npy;
 use crate::arguments::networks::Predict;
 use crate::failure::Failure;
 use crate::json;
@@ -43,7 +41,7 @@ pub(super) fn run(arguments: &Predict) -> Result<Outcome, Failure> {
     let model = &loaded.model;
     let data = Data::read(&arguments.input, arguments.header)?;
     let notes = data.notes();
-    let inputs = data.inputs(model.net().kind());
+    let inputs = data.inputs(model);
     let inputs = inputs.map_err(|failure| failure.in_path(&arguments.input))?;
     let predicted = model.predict(&inputs);
     let predicted = predicted.map_err(|error| Failure::from(error).in_path(&arguments.input))?;
@@ -53,7 +51,8 @@ pub(super) fn run(arguments: &Predict) -> Result<Outcome, Failure> {
         None
     };
     if let Some(path) = &arguments.output {
-        let bytes = npy::write(probabilities.as_ref().unwrap_or(&predicted.logits))?;
+        let array = probabilities.as_ref().unwrap_or(&predicted.logits);
+        let bytes = npy::write(&array.try_into()?)?;
         save_atomic(path, |out| {
             out.write_all(&bytes).map_err(nnx::checkpoint::Error::from)
         })

@@ -5,8 +5,8 @@ use nnx::net::candle_core::{DType, Device, Tensor};
 use nnx::params::NetParams;
 use serde::Serialize;
 
-use super::array::computing;
 use super::data::Data;
+use super::failures::computing;
 use super::model;
 use crate::arguments::networks::{Header, Summary};
 use crate::failure::Failure;
@@ -46,7 +46,7 @@ pub(super) fn run(arguments: &Summary) -> Result<Outcome, Failure> {
         Some(path) => {
             let data = Data::read(path, Header::Auto)?;
             notes = data.notes();
-            let inputs = data.inputs(model.net().kind());
+            let inputs = data.inputs(model);
             inputs.map_err(|failure| failure.in_path(path))?
         }
         None => zeros(model, &arguments.shape)?,

@@ -9,7 +9,7 @@ use crate::json::{JsonCount, JsonFloat};
 
 /// The metric of a checkpoint for JSON.
 #[derive(Debug, Serialize)]
-pub(super) struct BestPart {
+pub(crate) struct BestPart {
     metric: String,
     value: JsonFloat,
     /// Whether lower or higher values are better: `min` or `max`; null if that is not known.
@@ -18,7 +18,7 @@ pub(super) struct BestPart {
 }
 
 impl BestPart {
-    pub(super) fn new(best: &BestMetric) -> Self {
+    pub(crate) fn new(best: &BestMetric) -> Self {
         Self {
             metric: best.name.clone(),
             value: JsonFloat(Some(best.value)),
@@ -29,7 +29,7 @@ impl BestPart {
 }
 
 /// The metric of a checkpoint in a table; with the direction of its monitor.
-pub(super) fn best_text(best: &BestMetric) -> String {
+pub(crate) fn best_text(best: &BestMetric) -> String {
     let text = format!("{} {}", best.name, number(best.value));
     if best.is_monitored {
         format!("{text}{}", direction(best.mode))

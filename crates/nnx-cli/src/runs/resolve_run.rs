@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use nnx::run::{Error, ErrorKind, NNRun};
+use nnx::run::NNRun;
 
 use crate::failure::Failure;
 use crate::path::PathText;
@@ -24,7 +24,7 @@ const BEST: &str = "best";
 
 /// The name of the folder of the only run whose id begins with the text. A complete id is never
 /// ambiguous. `best` is the run that the pointer `best` names.
-pub(super) fn folder(typed: &str, root: &Path) -> Result<String, Failure> {
+pub(crate) fn folder(typed: &str, root: &Path) -> Result<String, Failure> {
     let mut ids = ids(root)?;
     let best = match typed {
         BEST => NNRun::best_id(root)?,
@@ -62,18 +62,4 @@ pub(super) fn folder(typed: &str, root: &Path) -> Result<String, Failure> {
 /// A root for JSON.
 pub(super) fn root_text(root: &Path) -> String {
     PathText::new(root).text
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        let path = error.path().map(Path::to_path_buf);
-        let failure = match error.into_kind() {
-            ErrorKind::Checkpoint(error) => Self::from(error),
-            kind => Self::new(kind.name(), kind.to_string()),
-        };
-        match path {
-            Some(path) => failure.in_path(&path),
-            None => failure,
-        }
-    }
 }

@@ -36,6 +36,7 @@ fn is_of_this_build(file: &Path) -> bool {
             begins(&["predict", "evaluate", "generate", "summary", "run_", "card"]),
         ),
         (cfg!(feature = "run"), begins(&["run_"])),
+        (cfg!(feature = "train"), begins(&["train_"])),
         // `runs_` is what `nnx runs` prints, charts included.
         (cfg!(feature = "png"), begins(&["runs_"])),
         (

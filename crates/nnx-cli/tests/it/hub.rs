@@ -7,6 +7,8 @@ use std::process::{Command, Output};
 #[cfg(target_os = "linux")]
 mod disks;
 mod networks;
+#[cfg(feature = "train")]
+mod training;
 
 use nnx_hub_server::{Action, Fault, HubServer, WRITE_TOKEN};
 

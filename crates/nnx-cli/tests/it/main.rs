@@ -18,6 +18,10 @@ mod kill;
 #[cfg(feature = "net")]
 mod networks;
 mod sidecars;
+#[cfg(feature = "train")]
+mod train;
 #[cfg(not(feature = "net"))]
 mod without_networks;
 mod without_runs;
+#[cfg(not(feature = "train"))]
+mod without_training;

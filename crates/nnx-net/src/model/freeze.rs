@@ -45,6 +45,11 @@ impl NNModel {
         all.filter(|(name, _)| !self.frozen.contains(name))
     }
 
+    /// Whether training changes the parameter of that name; a tied one has its first name.
+    pub fn is_trainable(&self, name: &str) -> bool {
+        self.trainable().any(|(one, _)| one == name)
+    }
+
     fn matching(&self, call: &str, patterns: &[&str]) -> Result<Vec<String>> {
         if patterns.is_empty() {
             return Err(Error::configuration(format!(

@@ -1,5 +1,6 @@
 //! Expected values are what NNx 0.4.1 on PyTorch 2.15 gives for the lines in the comments.
 
+mod batches;
 mod build;
 mod forward;
 mod freezing;

@@ -154,3 +154,37 @@ fn max_pool_without_gradient(xs: &Tensor, size: usize) -> Result<Tensor> {
         max_pool(xs, size)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use candle_core::{Device, Var};
+
+    use super::*;
+
+    #[test]
+    fn pooling_gives_the_gradient_of_torch() {
+        // F.max_pool2d(x, 2) and the gradient of (y * torch.tensor([[1., 2], [3, 4]])).sum(): the
+        // whole gradient goes to the first of equal elements, and none to what fills no square.
+        let nan = f32::NAN;
+        let xs = [
+            [1.0, 2.0, 3.0, 3.0, 9.0],
+            [2.0, 2.0, 3.0, 3.0, 9.0],
+            [0.0, -1.0, nan, 4.0, 9.0],
+            [-3.0, -4.0, 5.0, 6.0, 9.0],
+            [9.0, 9.0, 9.0, 9.0, 9.0],
+        ];
+        let xs = Var::new(&[[xs]], &Device::Cpu).unwrap();
+        let ys = max_pool(xs.as_tensor(), 2).unwrap();
+        let found = ys.flatten_all().unwrap().to_vec1::<f32>().unwrap();
+        assert_eq!(format!("{found:?}"), "[2.0, 3.0, 0.0, NaN]");
+        let weights = Tensor::new(&[[[[1_f32, 2.0], [3.0, 4.0]]]], &Device::Cpu).unwrap();
+        let store = (ys * weights).unwrap().sum_all().unwrap().backward();
+        let store = store.unwrap();
+        let gradient = store.get(xs.as_tensor()).unwrap().flatten_to(2).unwrap();
+        let mut expected = [[0.0; 5]; 5];
+        for (row, column, value) in [(0, 1, 1.0), (0, 2, 2.0), (2, 0, 3.0), (2, 2, 4.0)] {
+            expected[row][column] = value;
+        }
+        assert_eq!(gradient.to_vec2::<f32>().unwrap(), expected);
+    }
+}

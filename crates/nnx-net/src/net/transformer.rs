@@ -53,6 +53,9 @@ impl Transformer {
         let norm = RmsNorm::new("norm_out", width, &mut builder)?;
         let head = if params.tie_embeddings() {
             let sizes = (width, vocab_size);
+            // PyTorch draws the layer's own weight before NNx puts that of the embedding in its place.
+            let own = Init::KaimingUniform { fan_in: width };
+            builder.discard(&[vocab_size, width], own)?;
             Linear::tied("lm_head", sizes, (name, &embedding), &mut builder)?
         } else {
             Linear::without_bias("lm_head", width, vocab_size, &mut builder)?

@@ -97,6 +97,13 @@ impl NNEvaluationDataPoint {
         self.extra.insert(name.to_owned(), Number::Float(value));
         self
     }
+
+    /// The same metrics with one more in `metrics`.
+    #[must_use]
+    pub fn with_metric(mut self, name: &str, value: f64) -> Self {
+        self.metrics.insert(name.to_owned(), Number::Float(value));
+        self
+    }
 }
 
 /// A mapping from names to numbers, which Python keeps sorted; `None` is an empty one.

@@ -55,6 +55,22 @@ impl NNRun {
         Ok(run)
     }
 
+    /// The run that the text of a `run.yaml` describes: its configuration, without records and
+    /// metadata. Its id is computed; an id in the text is ignored.
+    ///
+    /// # Errors
+    /// When the text is not YAML, or not the configuration of a run.
+    pub fn from_yaml(text: &str) -> Result<Self> {
+        match from_yaml(text)? {
+            Value::Map(state) => Self::from_state(&state),
+            other => {
+                let found = other.type_name();
+                let what = format!("expected a mapping, found a value of type {found}");
+                Err(Error::malformed(what))
+            }
+        }
+    }
+
     /// Every run in the order of their ids, each with the name of its folder, or the reason why it
     /// cannot be read; empty if there is no folder of runs. The name of the folder is the id unless
     /// the folder was renamed by hand.
@@ -143,13 +159,7 @@ impl NNRun {
         let path = folder.run_yaml();
         let text = read_text(&path, "bytes of YAML", MAX_YAML_BYTES)?;
         let text = text.ok_or_else(|| folder.missing())?;
-        let value = from_yaml(&text).map_err(|error| error.in_path(&path))?;
-        let Value::Map(state) = value else {
-            let found = value.type_name();
-            let what = format!("expected a mapping, found a value of type {found}");
-            return Err(Error::malformed(what).in_path(&path));
-        };
-        Self::from_state(&state).map_err(|error| error.in_path(&path))
+        Self::from_yaml(&text).map_err(|error| error.in_path(&path))
     }
 
     /// Takes the records of an `idps.csv`, as far as they count.

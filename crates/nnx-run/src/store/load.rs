@@ -2,10 +2,8 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use nnx_checkpoint::torch::TorchObject;
-use nnx_checkpoint::{ErrorKind, NNCheckpoint, OpenOptions, Source};
+use nnx_checkpoint::{ErrorKind, NNCheckpoint};
 use nnx_params::Value;
 
 use super::{CheckpointStore, compatibility_copy, state_file};
@@ -13,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::lock::FileLock;
 use crate::manifest::Manifest;
 use crate::tag::CheckpointTag;
+use crate::training_state::file::open;
 use crate::training_state::{LATEST_VERSION, TrainingState, keys};
 
 impl CheckpointStore {
@@ -133,16 +132,6 @@ fn is_absence(error: &nnx_checkpoint::Error) -> bool {
         ErrorKind::Io(error) => crate::lock::is_absence(error),
         _ => false,
     }
-}
-
-/// The object in the file of a training state.
-pub(super) fn open(path: &Path) -> Result<Arc<TorchObject>> {
-    let located = |error: nnx_checkpoint::Error| Error::from(error).in_path(path);
-    let source = Source::open(path).map_err(located)?;
-    // A state may hold objects of any class; they are kept as they are, and nothing is executed.
-    let options = OpenOptions::default().allow_dangerous_globals(true);
-    let object = TorchObject::from_bytes(source.bytes(), &options).map_err(located)?;
-    Ok(Arc::new(object))
 }
 
 /// The file in which the training state of a checkpoint is searched.

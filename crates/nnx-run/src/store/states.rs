@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 
 use nnx_checkpoint::NNCheckpoint;
 
-use super::load::{chosen, open, training_state};
+use super::load::{chosen, training_state};
 use super::{CheckpointStore, compatibility_copy, state_files};
 use crate::error::{Error, Result};
 use crate::tag::CheckpointTag;
+use crate::training_state::file::open;
 use crate::training_state::{TrainingState, keys};
 
 /// The keys that PyTorch's `Optimizer.load_state_dict` requires.

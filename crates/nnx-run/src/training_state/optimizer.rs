@@ -2,12 +2,14 @@
 
 pub(crate) mod algorithm;
 mod read;
+pub(crate) mod settings;
 mod write;
 
 use nnx_checkpoint::Tensor;
 
 use super::data::Data;
 use algorithm::{Algorithm, Optimizer};
+use settings::GroupSettings;
 
 /// The state of an optimizer in the form of PyTorch's `state_dict()`, together with the names and
 /// shapes of the parameters, which NNx keeps beside it.
@@ -40,8 +42,7 @@ pub struct OptimizerState {
 /// Parameters with the same settings.
 #[derive(Clone, Debug)]
 pub struct OptimizerGroup {
-    /// The settings in order, without the list of parameters.
-    settings: Vec<(Data, Data)>,
+    settings: GroupSettings,
     parameters: Vec<OptimizerParameter>,
 }
 
@@ -56,8 +57,13 @@ pub struct OptimizerParameter {
 impl OptimizerState {
     /// The state of an optimizer.
     pub fn new(optimizer: &Optimizer, groups: Vec<OptimizerGroup>) -> Self {
+        Self::with_class(optimizer.class(), groups)
+    }
+
+    /// The state of an optimizer of that Python class, which need not be one that this crate knows.
+    pub fn with_class(class: &str, groups: Vec<OptimizerGroup>) -> Self {
         Self {
-            class: Some(optimizer.class().to_owned()),
+            class: Some(class.to_owned()),
             groups,
             has_topology: true,
             extra: Vec::new(),
@@ -67,6 +73,11 @@ impl OptimizerState {
     /// The Python class of the optimizer, if it is known.
     pub fn class(&self) -> Option<&str> {
         self.class.as_deref()
+    }
+
+    /// Whether the names and shapes of the parameters are known.
+    pub fn has_topology(&self) -> bool {
+        self.has_topology
     }
 
     /// The algorithm, if class and settings are those of an algorithm that this crate knows.
@@ -96,8 +107,13 @@ impl OptimizerGroup {
         weight_decay: f64,
         parameters: Vec<OptimizerParameter>,
     ) -> Self {
+        Self::with_settings(optimizer.defaults(lr, weight_decay), parameters)
+    }
+
+    /// A group of parameters with these settings.
+    pub fn with_settings(settings: GroupSettings, parameters: Vec<OptimizerParameter>) -> Self {
         Self {
-            settings: optimizer.settings(lr, weight_decay),
+            settings,
             parameters,
         }
     }
@@ -107,43 +123,39 @@ impl OptimizerGroup {
         &self.parameters
     }
 
+    /// The settings, in order.
+    pub fn settings(&self) -> &GroupSettings {
+        &self.settings
+    }
+
     /// A setting, such as `betas`.
     pub fn setting(&self, name: &str) -> Option<&Data> {
-        let mut settings = self.settings.iter();
-        let found = settings.find(|(key, _)| key.as_str() == Some(name));
-        found.map(|(_, value)| value)
+        self.settings.get(name)
     }
 
     /// Sets a setting. A new one is added at the end.
     pub fn set_setting(&mut self, name: &str, value: Data) {
-        let mut settings = self.settings.iter_mut();
-        match settings.find(|(key, _)| key.as_str() == Some(name)) {
-            Some((_, old)) => *old = value,
-            None => self.settings.push((Data::Str(name.to_owned()), value)),
-        }
+        self.settings.set(name, value);
     }
 
     /// The learning rate.
     pub fn lr(&self) -> Option<f64> {
-        self.setting("lr").and_then(Data::as_f64)
+        self.settings.lr()
     }
 
     /// The weight decay.
     pub fn weight_decay(&self) -> Option<f64> {
-        self.setting("weight_decay").and_then(Data::as_f64)
+        self.settings.weight_decay()
     }
 
     /// The decay rates of the moments, in the Adam family.
     pub fn betas(&self) -> Option<(f64, f64)> {
-        match self.setting("betas").and_then(Data::items)? {
-            [first, second] => Some((first.as_f64()?, second.as_f64()?)),
-            _ => None,
-        }
+        self.settings.betas()
     }
 
     /// The momentum, in SGD.
     pub fn momentum(&self) -> Option<f64> {
-        self.setting("momentum").and_then(Data::as_f64)
+        self.settings.momentum()
     }
 }
 

@@ -1,7 +1,5 @@
 //! The optimizers of NNx and their settings in PyTorch.
 
-use crate::training_state::data::Data;
-
 /// The algorithm of an optimizer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -57,47 +55,6 @@ impl Optimizer {
             Self::Adam { .. } => ADAM_W,
             Self::Sgd { .. } => SGD,
         }
-    }
-
-    /// The settings of a group, in the order of PyTorch 2.15.
-    pub(super) fn settings(&self, lr: f64, weight_decay: f64) -> Vec<(Data, Data)> {
-        let mut settings = vec![("lr", Data::Float(lr))];
-        match *self {
-            Self::Adam {
-                betas: (first, second),
-                eps,
-                amsgrad,
-                decoupled_weight_decay,
-            } => settings.extend([
-                (
-                    "betas",
-                    Data::Tuple(vec![Data::Float(first), Data::Float(second)]),
-                ),
-                ("eps", Data::Float(eps)),
-                ("weight_decay", Data::Float(weight_decay)),
-                ("amsgrad", Data::Bool(amsgrad)),
-                ("maximize", Data::Bool(false)),
-                ("foreach", Data::None),
-                ("capturable", Data::Bool(false)),
-                ("differentiable", Data::Bool(false)),
-                ("fused", Data::None),
-                ("decoupled_weight_decay", Data::Bool(decoupled_weight_decay)),
-            ]),
-            Self::Sgd { momentum, nesterov } => settings.extend([
-                ("momentum", Data::Float(momentum)),
-                ("dampening", Data::Int(0)),
-                ("weight_decay", Data::Float(weight_decay)),
-                ("nesterov", Data::Bool(nesterov)),
-                ("maximize", Data::Bool(false)),
-                ("foreach", Data::None),
-                ("differentiable", Data::Bool(false)),
-                ("fused", Data::None),
-            ]),
-        }
-        let settings = settings.into_iter();
-        settings
-            .map(|(name, value)| (Data::Str(name.to_owned()), value))
-            .collect()
     }
 }
 

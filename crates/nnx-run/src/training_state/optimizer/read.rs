@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::settings::GroupSettings;
 use super::{OptimizerGroup, OptimizerParameter, OptimizerState};
 use crate::error::{Error, Result};
 use crate::training_state::data::Data;
@@ -96,7 +97,7 @@ fn read_group(
         .filter(|(key, _)| key.as_str() != Some("params"));
     Ok(OptimizerGroup {
         parameters: parameters.collect::<Result<_>>()?,
-        settings: settings.cloned().collect(),
+        settings: GroupSettings::from_pairs(settings.cloned().collect()),
     })
 }
 

@@ -18,7 +18,7 @@ impl OptimizerState {
                 numbers.push(Data::Int(number));
                 number = number.saturating_add(1);
             }
-            let mut settings = group.settings.clone();
+            let mut settings = group.settings.pairs().to_vec();
             settings.push((Data::Str("params".to_owned()), Data::List(numbers)));
             groups.push(Data::Dict(settings));
         }

@@ -1,0 +1,334 @@
+//! Tables of numbers in text files.
+
+use std::fmt;
+
+use candle_core::{Device, Tensor, WithDType};
+
+use crate::error::{Error, Result};
+
+/// Whether the first line of a CSV file names the columns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Header {
+    /// Its cells decide: it does if none of them is a number, or if all of them are numbers of columns
+    /// such as `0,1,2,3` while other lines have other numbers.
+    #[default]
+    Auto,
+    /// It does.
+    Yes,
+    /// It is a sample.
+    No,
+}
+
+/// A CSV file, with its cells as text.
+///
+/// ```
+/// use nnx_train::{CsvTable, Header};
+///
+/// let table = CsvTable::parse(b"width,species\n1.5,0\n2.5,1\n", Header::Auto)?;
+/// let column = table.column("species")?;
+/// assert_eq!(table.integers(&[column], &[])?.to_vec2::<i64>().unwrap(), [[0], [1]]);
+/// # Ok::<(), nnx_train::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct CsvTable {
+    names: Option<Vec<String>>,
+    rows: Vec<csv::StringRecord>,
+    width: usize,
+    note: Option<HeaderNote>,
+}
+
+/// How the first line of a CSV file was read, if its cells do not decide it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HeaderNote {
+    /// The line.
+    pub line: String,
+    /// Whether it was read as the names of the columns.
+    pub is_header: bool,
+}
+
+impl fmt::Display for HeaderNote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_header {
+            write!(
+                f,
+                "the first line, `{}`, is read as the names of the columns",
+                self.line
+            )
+        } else {
+            write!(
+                f,
+                "the first line, `{}`, has only whole numbers, unlike the others, and is read as a \
+                 sample",
+                self.line
+            )
+        }
+    }
+}
+
+impl CsvTable {
+    /// Reads a table. With [`Header::Auto`] the first line names the columns if it has no number,
+    /// or the numbers that pandas gives to columns without names.
+    ///
+    /// # Errors
+    /// When the bytes are not UTF-8, a line has another number of cells than the first one, or no
+    /// line has numbers.
+    pub fn parse(bytes: &[u8], header: Header) -> Result<Self> {
+        let mut reader = csv::ReaderBuilder::new()
+            .has_headers(false)
+            .trim(csv::Trim::All)
+            .from_reader(bytes);
+        let rows: Result<Vec<_>, _> = reader.records().collect();
+        let mut rows = rows.map_err(|error| Error::data(refused(&error)))?;
+        let (is_header, note) = match header {
+            Header::Yes => (!rows.is_empty(), None),
+            Header::No => (false, None),
+            Header::Auto => detect_header(&rows),
+        };
+        let names = is_header.then(|| rows.remove(0).iter().map(ToOwned::to_owned).collect());
+        let Some(first) = rows.first() else {
+            return Err(Error::data(
+                "expected at least one line of numbers, found none",
+            ));
+        };
+        Ok(Self {
+            width: first.len(),
+            names,
+            rows,
+            note,
+        })
+    }
+
+    /// A note about how the first line was read, if it has two readings.
+    pub fn note(&self) -> Option<&HeaderNote> {
+        self.note.as_ref()
+    }
+
+    /// The number of samples.
+    pub fn rows(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The names of the columns, where the file has them.
+    pub fn names(&self) -> Option<&[String]> {
+        self.names.as_deref()
+    }
+
+    /// The numbers of all columns.
+    pub fn all(&self) -> Vec<usize> {
+        (0..self.width).collect()
+    }
+
+    /// The index of the column with that name or number.
+    ///
+    /// # Errors
+    /// When the file has no such column.
+    pub fn column(&self, name: &str) -> Result<usize> {
+        let names = self.names.as_deref().unwrap_or_default();
+        let number = || {
+            name.parse()
+                .ok()
+                .filter(|&number: &usize| number < self.width)
+        };
+        let found = names.iter().position(|one| one == name).or_else(number);
+        found.ok_or_else(|| {
+            let columns = if names.is_empty() {
+                format!("columns `0` to `{}`, which have no names", self.width - 1)
+            } else {
+                format!("the columns `{}`", names.join("`, `"))
+            };
+            Error::data(format!(
+                "there is no column `{name}`, the file has {columns}"
+            ))
+        })
+    }
+
+    /// The indices of several columns.
+    ///
+    /// # Errors
+    /// As for [`column`](Self::column).
+    pub fn columns(&self, names: &[String]) -> Result<Vec<usize>> {
+        names.iter().map(|name| self.column(name)).collect()
+    }
+
+    /// Columns as float32.
+    ///
+    /// # Errors
+    /// When a cell is not a number; NaN is a number.
+    pub fn numbers(&self, columns: &[usize]) -> Result<Tensor> {
+        self.tensor(columns, self.cells(columns, "a number", number)?)
+    }
+
+    /// Columns as float32, all of them finite.
+    ///
+    /// # Errors
+    /// When a cell is not a finite number, or not in float32.
+    pub fn finite_numbers(&self, columns: &[usize]) -> Result<Tensor> {
+        let finite = |text: &str| number(text).filter(|number| number.is_finite());
+        self.tensor(columns, self.cells(columns, "a finite number", finite)?)
+    }
+
+    fn tensor<T: WithDType>(&self, columns: &[usize], values: Vec<T>) -> Result<Tensor> {
+        let shape = (self.rows.len(), columns.len());
+        Ok(Tensor::from_vec(values, shape, &Device::Cpu)?)
+    }
+
+    /// Columns as int64. A cell may be one of the names; its value is then the position of the
+    /// name.
+    ///
+    /// # Errors
+    /// When a cell is neither a whole number nor a name.
+    pub fn integers(&self, columns: &[usize], names: &[String]) -> Result<Tensor> {
+        let place = |text: &str| names.iter().position(|name| name == text);
+        let integer = |text: &str| match place(text) {
+            Some(place) => i64::try_from(place).ok(),
+            None => whole(text),
+        };
+        self.tensor(columns, self.cells(columns, "a whole number", integer)?)
+    }
+
+    fn cells<T>(
+        &self,
+        columns: &[usize],
+        expected: &str,
+        read: impl Fn(&str) -> Option<T>,
+    ) -> Result<Vec<T>> {
+        let cells = self
+            .rows
+            .iter()
+            .flat_map(|row| columns.iter().map(move |&at| (row, at)));
+        cells
+            .map(|(row, at)| {
+                let cell = row.get(at).unwrap_or_default();
+                read(cell).ok_or_else(|| {
+                    let line = row.position().map_or(0, csv::Position::line);
+                    let hint = match (line, &self.names) {
+                        (1, None) => "; if the line names the columns, give the header `yes`",
+                        _ => "",
+                    };
+                    Error::data(format!(
+                        "expected {expected}, found `{cell}` in line {line}, column `{}`{hint}",
+                        self.name(at)
+                    ))
+                })
+            })
+            .collect()
+    }
+
+    /// The name of a column, or its number if the file has no names.
+    pub fn name(&self, column: usize) -> String {
+        let name = self.names.as_ref().and_then(|names| names.get(column));
+        name.cloned().unwrap_or_else(|| column.to_string())
+    }
+}
+
+/// Whether the first line is a header, with a note if its cells could also be a sample.
+fn detect_header(rows: &[csv::StringRecord]) -> (bool, Option<HeaderNote>) {
+    let Some((first, samples)) = rows.split_first() else {
+        return (false, None);
+    };
+    if first.iter().all(|cell| cell.parse::<f64>().is_err()) {
+        return (true, None);
+    }
+    let note = |is_header| HeaderNote {
+        line: first.iter().collect::<Vec<_>>().join(","),
+        is_header,
+    };
+    if is_numbering(first) && samples.iter().any(|sample| !is_numbering(sample)) {
+        return (true, Some(note(true)));
+    }
+    let is_whole = |row: &csv::StringRecord| row.iter().all(|cell| cell.parse::<u64>().is_ok());
+    if is_whole(first) && !samples.is_empty() && !samples.iter().any(is_whole) {
+        return (false, Some(note(false)));
+    }
+    (false, None)
+}
+
+/// Whether the cells look like numbers of columns: small whole numbers in ascending order. pandas
+/// writes `0`, `1` and so on for columns without names, and leaves out the numbers of columns that
+/// were dropped.
+fn is_numbering(row: &csv::StringRecord) -> bool {
+    let mut previous = None;
+    row.iter().all(|cell| {
+        let number = cell.parse::<usize>().ok();
+        // `007` and `+1` are not numbers of columns.
+        let number = number.filter(|number| number.to_string() == cell);
+        let is_next = number.is_some_and(|number| number < 2 * row.len()) && number > previous;
+        previous = number;
+        is_next
+    })
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "numbers become float32, as an array of float64 does"
+)]
+fn number(text: &str) -> Option<f32> {
+    text.parse::<f64>().ok().map(|number| number as f32)
+}
+
+/// A whole number, which may be written as a float.
+fn whole(text: &str) -> Option<i64> {
+    if let Ok(integer) = text.parse() {
+        return Some(integer);
+    }
+    let digits = text
+        .strip_suffix('0')
+        .map(|text| text.trim_end_matches('0'));
+    digits?.strip_suffix('.')?.parse().ok()
+}
+
+fn refused(error: &csv::Error) -> String {
+    match error.kind() {
+        csv::ErrorKind::UnequalLengths {
+            pos,
+            expected_len,
+            len,
+        } => {
+            let line = pos.as_ref().map_or(0, csv::Position::line);
+            format!(
+                "expected {expected_len} cells as in the first line, found {len} in line {line}"
+            )
+        }
+        csv::ErrorKind::Utf8 { pos, .. } => {
+            let line = pos.as_ref().map_or(0, csv::Position::line);
+            format!("expected UTF-8, found other bytes in line {line}")
+        }
+        _ => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether the first line of a table is read as a header, and whether there is a note.
+    fn judged(text: &str) -> (bool, bool) {
+        let file = CsvTable::parse(text.as_bytes(), Header::Auto).unwrap();
+        (file.names.is_some(), file.note().is_some())
+    }
+
+    #[test]
+    fn numbers_of_columns_are_a_header() {
+        // pandas: `DataFrame(values).to_csv(index=False)`, also with columns left out.
+        assert_eq!(judged("0,1,2,3\n1.0,1.5,-1.5,0.5\n"), (true, true));
+        assert_eq!(judged("0,2,5\n1.0,1.5,-1.5\n"), (true, true));
+        assert_eq!(judged("1,2,3\n1,1,1\n"), (true, true));
+        assert_eq!(judged("0\n1.5\n"), (true, true));
+        assert_eq!(judged("a,b\n1,2\n"), (true, false));
+    }
+
+    #[test]
+    fn other_numbers_are_a_sample() {
+        // The numbers may also be a sample.
+        assert_eq!(judged("5,17,230\n1.5,2.5,3.5\n"), (false, true));
+        assert_eq!(judged("1,0\n1.5,2.5\n"), (false, true));
+        assert_eq!(judged("0,0\n1.5,2.5\n"), (false, true));
+        // Every line is of that kind, for example tokens.
+        assert_eq!(judged("0,1,2\n1,2,3\n0,2,3\n"), (false, false));
+        assert_eq!(judged("5,17,230\n4,2,9\n"), (false, false));
+        assert_eq!(judged("0.0,1.0\n1.5,2.5\n"), (false, false));
+        // The file has only this line.
+        assert_eq!(judged("0,1,2,3\n"), (false, false));
+    }
+}

@@ -1,0 +1,77 @@
+//! Training beside the real NNx, and beside PyTorch alone: `cargo xtask bench train`.
+//!
+//! Both sides train the same net on the same data from the same configuration, one epoch, in turns.
+//! The fastest turn counts, as the others were disturbed.
+
+mod case;
+mod peer;
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::Result;
+use case::Case;
+use peer::Peer;
+
+/// How often each is measured, in turns.
+const TURNS: usize = 3;
+
+/// # Errors
+/// When Python fails, or a training does.
+pub(crate) fn run(python: &Path, threads: usize) -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let cases = case::all(folder.path())?;
+    let mut peer = Peer::start(python, folder.path(), threads)?;
+    println!("{threads} threads, steps a second; PyTorch {}", peer.torch);
+    println!();
+    println!(
+        "| what | nnx-train | NNx | ratio | forward, backward, update alone | PyTorch alone | ratio | \
+         what the loop costs |"
+    );
+    println!("|---|---|---|---|---|---|---|---|");
+    for case in &cases {
+        row(case, &mut peer)?;
+    }
+    println!();
+    println!(
+        "Largest resident size: nnx-train {} MB, Python {} MB",
+        resident()? / 1_000_000,
+        peer.memory()? / 1_000_000
+    );
+    Ok(())
+}
+
+/// Measures one case in turns and prints its line.
+fn row(case: &Case, peer: &mut Peer) -> Result<()> {
+    let [mut ours, mut theirs, mut bare, mut torch] = [Duration::MAX; 4];
+    for _ in 0..TURNS {
+        ours = ours.min(case.train()?);
+        theirs = theirs.min(peer.time("loop", case.name)?);
+        bare = bare.min(case.bare()?);
+        torch = torch.min(peer.time("bare", case.name)?);
+    }
+    let rate = |took: Duration| f64::from(case.steps) / took.as_secs_f64();
+    println!(
+        "| {} | {:.0} | {:.0} | {:.2} | {:.0} | {:.0} | {:.2} | {:.0} % |",
+        case.title,
+        rate(ours),
+        rate(theirs),
+        rate(ours) / rate(theirs),
+        rate(bare),
+        rate(torch),
+        rate(bare) / rate(torch),
+        100.0 * (1.0 - bare.as_secs_f64() / ours.as_secs_f64()),
+    );
+    Ok(())
+}
+
+/// The largest resident size of this process, in bytes.
+fn resident() -> Result<u64> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kilobytes = line.and_then(|line| line.split_whitespace().next());
+    Ok(kilobytes
+        .ok_or("the system does not tell")?
+        .parse::<u64>()?
+        * 1024)
+}

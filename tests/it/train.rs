@@ -1,0 +1,21 @@
+//! Training, judged against what the real library did.
+
+mod clip;
+mod data;
+mod decisions;
+mod errors;
+mod files;
+mod first_update;
+mod fixture;
+mod interrupt;
+mod judge;
+mod losses;
+mod optimizers;
+mod recorded;
+mod recorder;
+mod rng;
+mod runs;
+mod saved_states;
+mod schedulers;
+mod setup;
+mod spy;

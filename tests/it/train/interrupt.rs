@@ -1,0 +1,67 @@
+//! Ending a training from outside.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use nnx_params::{Checkpoints, NNTrainParams};
+use nnx_run::NNRun;
+use nnx_train::{Callback, Context, DataLoader, Result, TensorDataset, Training};
+
+use super::fixture::Fixture;
+use super::setup::{model, train_state};
+
+/// Sets a flag at an update, as another thread would at Ctrl-C.
+struct SetAt(i64, Arc<AtomicBool>);
+
+impl Callback for SetAt {
+    fn on_update(&mut self, ctx: &mut Context<'_>) -> Result<()> {
+        if ctx.committed_updates() == self.0 {
+            self.1.store(true, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+}
+
+/// Trains three epochs of five batches, interrupted at an update.
+fn interrupted_at(update: i64) -> (Option<i64>, usize) {
+    let fixture = Fixture::read("ff_adam_default");
+    let mut spy = model(&fixture);
+    let root = tempfile::tempdir().unwrap();
+    let rows = TensorDataset::new([fixture.tensor("train.0")], fixture.tensor("train.1")).unwrap();
+    let loader = DataLoader::builder(rows)
+        .batch_size(8)
+        .shuffle(true)
+        .build()
+        .unwrap();
+    let flag = Arc::new(AtomicBool::new(false));
+    let params = NNTrainParams::from_fields(&train_state(&fixture, "train")).unwrap();
+    let trained = Training::new(&mut spy, &params)
+        .train_loader(loader)
+        .callback(SetAt(update, Arc::clone(&flag)))
+        .interrupt(flag)
+        .root(root.path())
+        .run()
+        .unwrap();
+    assert!(trained.interrupted);
+    assert_eq!(trained.updates, update);
+    let run = NNRun::load(trained.run.id(), root.path()).unwrap();
+    assert_eq!(run.idps().len(), trained.run.idps().len());
+    assert_eq!(run.warnings().count(), 0);
+    let store = run.store(root.path()).unwrap();
+    let last = Checkpoints::Last.into();
+    store.verify(&last).unwrap();
+    let epoch = store
+        .load(&last)
+        .unwrap()
+        .and_then(|last| last.idp.epoch_idx().as_i64());
+    assert_eq!(epoch, trained.last_epoch);
+    (epoch, run.idps().len())
+}
+
+#[test]
+fn an_interrupted_training_leaves_its_last_whole_epoch() {
+    assert_eq!(interrupted_at(3), (None, 0));
+    assert_eq!(interrupted_at(5), (Some(0), 5));
+    assert_eq!(interrupted_at(8), (Some(0), 5));
+    assert_eq!(interrupted_at(10), (Some(1), 10));
+}
