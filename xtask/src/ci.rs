@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use crate::fresh_clone::{self, FreshRun};
 use crate::workspace::{self, Package, cargo, line_of};
-use crate::{Arguments, Result, boundary, convert, fuzz, python_env, roundtrip, runs};
+use crate::{Arguments, Result, boundary, convert, fuzz, python_env, roundtrip, runs, train};
 
 /// The counts so far.
 #[derive(Debug, Default)]
@@ -149,6 +149,12 @@ fn steps(packages: &[Package], allow_dirty: bool) -> Vec<Step> {
         "converted files, judged by Python",
         convert::run,
         &[],
+    ));
+    // The same configurations each time, for the same reason as the inputs of the fuzz bodies.
+    steps.push(task_step(
+        "trainings shared with the real NNx",
+        train::run,
+        &["--seed", "1"],
     ));
     steps
 }

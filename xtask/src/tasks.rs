@@ -83,10 +83,6 @@ pub(crate) const TASKS: &[Task] = &[
             ("--seconds N", "how long each body runs [10]"),
             ("--seed N", "the seed of random choices [the time]"),
             (
-                "--kills N",
-                "kill so many trainings of `nnx train` instead; needs no Python",
-            ),
-            (
                 "--libfuzzer",
                 "guided by coverage, which needs a nightly compiler",
             ),
@@ -134,10 +130,6 @@ pub(crate) const TASKS: &[Task] = &[
             PYTHON,
             ("--library VERSION", "the release of NNx [the newest known]"),
             ("--seed N", "the seed of random choices [the time]"),
-            (
-                "--kills N",
-                "kill so many trainings of `nnx train` instead; needs no Python",
-            ),
         ],
     },
     Task {

@@ -40,11 +40,11 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
     arguments.finish()?;
     python_env::has(&python, library)?;
 
-    output(cargo().args(["build", "--release", "--package=nnx-cli"]))?;
+    output(cargo().args(["build", "--package=nnx-cli"]))?;
     let folder = tempfile::tempdir()?;
     let trainers = Trainers {
         python,
-        command: target_dir()?.join("release").join("nnx"),
+        command: target_dir()?.join("debug").join("nnx"),
         folder: folder.path().to_owned(),
     };
     let mut closeness = Closeness::default();
