@@ -1,5 +1,6 @@
 //! Training, judged against what the real library did.
 
+mod adapter;
 mod clip;
 mod data;
 mod decisions;

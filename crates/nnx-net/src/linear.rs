@@ -291,10 +291,11 @@ fn weight(
     )
 }
 
+/// What the product of LoRA's matrices is multiplied by.
 #[expect(
     clippy::cast_precision_loss,
     reason = "Python divides by the integer as a float too"
 )]
-fn scaling(alpha: f64, rank: usize) -> f64 {
+pub(crate) fn scaling(alpha: f64, rank: usize) -> f64 {
     alpha / rank as f64
 }

@@ -1,5 +1,6 @@
 //! A net with the configuration that made it.
 
+mod adapter;
 pub(crate) mod evaluate;
 mod export;
 mod freeze;
