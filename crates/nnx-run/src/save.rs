@@ -14,8 +14,8 @@ use crate::stage::replace_text;
 use crate::yaml::to_yaml;
 
 impl NNRun {
-    /// Writes `run.yaml`, `metadata.yaml` and `idps.csv`, and updates the pointer `best`. Each file is
-    /// replaced as a whole or not at all. A run that keeps its history in a
+    /// Writes `idps.csv`, `metadata.yaml` and `run.yaml`, in this order, and updates the pointer
+    /// `best`. Each file is replaced as a whole or not at all. A run that keeps its history in a
     /// [journal](Self::history) has no `idps.csv`; its journal is not changed.
     ///
     /// A run without metadata gets the metadata of this program. The pointer moves only to a run
@@ -56,11 +56,11 @@ impl NNRun {
         let lock = folder.run_lock();
         let _lock =
             FileLock::exclusive(&lock).map_err(|error| Error::from(error).in_path(&lock))?;
-        replace_text(&folder.run_yaml(), &run)?;
-        replace_text(&folder.metadata_yaml(), &metadata)?;
         if self.history().is_none() {
             replace_text(&folder.idps_csv(), &history)?;
         }
-        Ok(())
+        replace_text(&folder.metadata_yaml(), &metadata)?;
+        // Last, because a folder with this file is a run: one whose first save is interrupted is none.
+        replace_text(&folder.run_yaml(), &run)
     }
 }
