@@ -12,6 +12,8 @@ use nnx_checkpoint::{
 };
 use nnx_tests::{Fixture, Form, Json, fixtures_dir, sha256};
 
+use crate::ascii_folder::ascii_folder;
+
 /// What a tensor is told by: dtype, shape, and the SHA-256 of its bytes.
 type Told = (Dtype, Vec<usize>, String);
 
@@ -103,12 +105,6 @@ fn every_file_of_the_corpus_becomes_safetensors() {
         );
     }
     assert!(files >= 120, "only {files} files");
-}
-
-/// A folder whose path is ASCII, where the system's folder for temporary files may have another one:
-/// PyTorch names the records' folder by the file then.
-fn ascii_folder() -> tempfile::TempDir {
-    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
 
 #[test]

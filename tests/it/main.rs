@@ -8,6 +8,7 @@
     reason = "a test reports by panicking, and prints how many cases it judged"
 )]
 
+mod ascii_folder;
 mod cases;
 mod casts;
 mod checkpoints;

@@ -1,6 +1,5 @@
 //! The epochs of a session.
 
-use nnx_net::Batch;
 use nnx_params::{MonitorRecord, MonitorStatus, NNEvaluationDataPoint, NNIterationDataPoint};
 use nnx_run::{comparable_metric, program_metadata};
 
@@ -196,7 +195,7 @@ impl Session<'_> {
             };
             let record = record.map_err(|error| located(error, epoch, batch_idx, *last_saved))?;
             if let Some(summary) = summary.as_deref_mut() {
-                summary.add(&record, samples(&batch));
+                summary.add(&record, batch.samples());
             }
             let rate =
                 rate_before.unwrap_or_else(|| live.optimizers.primary().optimizer.learning_rate());
@@ -324,10 +323,6 @@ impl Session<'_> {
             warnings.push(what);
         }
     }
-}
-
-fn samples(batch: &Batch) -> usize {
-    batch.samples()
 }
 
 /// The text that NNx shows of an epoch.

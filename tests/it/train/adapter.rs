@@ -7,6 +7,8 @@ use nnx_checkpoint::{CheckpointReader, NNCheckpoint, StateDict, StateValue, load
 use nnx_net::NNModel;
 use nnx_tests::fixtures_dir;
 
+use crate::ascii_folder::ascii_folder;
+
 fn path(name: &str) -> PathBuf {
     fixtures_dir().join("lora").join(name)
 }
@@ -39,7 +41,7 @@ fn distance(one: &Tensor, other: &Tensor) -> f32 {
 
 #[test]
 fn an_adapter_is_written_as_python_writes_it() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = ascii_folder();
     let written = folder.path().join("adapter.pt");
     model().save_lora_weights(&written).unwrap();
     assert_eq!(

@@ -97,6 +97,14 @@ impl Desk {
         command.output().unwrap()
     }
 
+    /// Runs the command with words as a shell reads them.
+    fn nnx_in_shell(&self, words: &str) -> Output {
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("exec \"$0\" {words}")]);
+        command.arg(env!("CARGO_BIN_EXE_nnx"));
+        command.current_dir(self.folder.path()).output().unwrap()
+    }
+
     /// Checks that all files of a run belong together.
     #[track_caller]
     fn check_sound(&self, root: &str, id: &str) {

@@ -64,9 +64,8 @@ fn an_interrupted_training_goes_on_as_if_it_had_not_been() {
             "{words}"
         );
         let (words, _) = words.rsplit_once(' ').unwrap();
-        let mut words: Vec<&str> = words.split(' ').collect();
-        words.extend(["3", "--json"]);
-        let done = desk.nnx(&words);
+        // A shell reads it, as a person's does: the folder's name may have a space.
+        let done = desk.nnx_in_shell(&format!("{words} 3 --json"));
         assert!(done.status.success(), "{words:?}: {done:?}");
         let said: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
         let mut parts = losses(&run);
