@@ -1,4 +1,9 @@
-//! Trains a FEED_FWD net on points around two centres, and leaves the run under `runs/`.
+//! Trains a FEED_FWD net on points around two centres, and leaves the run under `runs/` in a folder.
+//!
+//! ```sh
+//! cargo run -p nnx-train --example feed_forward -- /tmp/feed_forward
+//! ```
+
 #![expect(clippy::print_stdout, reason = "an example prints")]
 
 use candle_core::{Device, Tensor};

@@ -1,4 +1,4 @@
-//! Trains a model that NNx does not know: two layers of candle's own.
+//! Trains a model that NNx does not know: `cargo run -p nnx-train --example own_model -- /tmp/own`
 #![expect(clippy::print_stdout, reason = "an example prints")]
 
 use candle_core::{DType, Device, Tensor, Var};
