@@ -137,7 +137,8 @@ fn draw(trainers: &Trainers, number: usize, random: &mut Random) -> Result<(Stri
         Optims::SgdNesterov,
     ]);
     let builder = if matches!(optimizer, Optims::Sgd | Optims::SgdNesterov) {
-        NNOptimParams::builder(optimizer, 0.03, 0.9, 1e-4)
+        // A higher rate makes some of the nets unstable, and differences of rounding grow.
+        NNOptimParams::builder(optimizer, 0.01, 0.9, 1e-4)
     } else {
         NNOptimParams::builder(optimizer, 0.005, (0.9, 0.99), 1e-4)
     };
