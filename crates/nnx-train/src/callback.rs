@@ -96,81 +96,50 @@ pub trait Callback {
     }
 }
 
-impl<C: Callback + ?Sized> Callback for Box<C> {
-    fn on_train_begin(&mut self, ctx: &mut Context<'_>) -> Result<()> {
-        (**self).on_train_begin(ctx)
-    }
+/// What points to a callback is one.
+macro_rules! pointers {
+    ($($pointer:ty),*) => {$(
+        impl<C: Callback + ?Sized> Callback for $pointer {
+            fn on_train_begin(&mut self, ctx: &mut Context<'_>) -> Result<()> {
+                (**self).on_train_begin(ctx)
+            }
 
-    fn on_epoch_begin(&mut self, ctx: &mut Context<'_>) -> Result<()> {
-        (**self).on_epoch_begin(ctx)
-    }
+            fn on_epoch_begin(&mut self, ctx: &mut Context<'_>) -> Result<()> {
+                (**self).on_epoch_begin(ctx)
+            }
 
-    fn on_optimizer_update(&mut self, ctx: &mut Context<'_>, event: &UpdateEvent) -> Result<()> {
-        (**self).on_optimizer_update(ctx, event)
-    }
+            fn on_optimizer_update(&mut self, ctx: &mut Context<'_>, event: &UpdateEvent) -> Result<()> {
+                (**self).on_optimizer_update(ctx, event)
+            }
 
-    fn on_update(&mut self, ctx: &mut Context<'_>) -> Result<()> {
-        (**self).on_update(ctx)
-    }
+            fn on_update(&mut self, ctx: &mut Context<'_>) -> Result<()> {
+                (**self).on_update(ctx)
+            }
 
-    fn on_epoch_end(&mut self, ctx: &mut Context<'_>) -> Result<()> {
-        (**self).on_epoch_end(ctx)
-    }
+            fn on_epoch_end(&mut self, ctx: &mut Context<'_>) -> Result<()> {
+                (**self).on_epoch_end(ctx)
+            }
 
-    fn on_train_end(&mut self, ctx: &mut Context<'_>) -> Result<()> {
-        (**self).on_train_end(ctx)
-    }
+            fn on_train_end(&mut self, ctx: &mut Context<'_>) -> Result<()> {
+                (**self).on_train_end(ctx)
+            }
 
-    fn component(&mut self) -> Option<&mut dyn Component> {
-        (**self).component()
-    }
+            fn component(&mut self) -> Option<&mut dyn Component> {
+                (**self).component()
+            }
 
-    fn monitor(&mut self, metrics: &[MetricSpec]) -> Result<Option<MonitorSpec>> {
-        (**self).monitor(metrics)
-    }
+            fn monitor(&mut self, metrics: &[MetricSpec]) -> Result<Option<MonitorSpec>> {
+                (**self).monitor(metrics)
+            }
 
-    fn needs_all_records(&self) -> bool {
-        (**self).needs_all_records()
-    }
+            fn needs_all_records(&self) -> bool {
+                (**self).needs_all_records()
+            }
+        }
+    )*};
 }
 
-impl<C: Callback + ?Sized> Callback for &mut C {
-    fn on_train_begin(&mut self, ctx: &mut Context<'_>) -> Result<()> {
-        (**self).on_train_begin(ctx)
-    }
-
-    fn on_epoch_begin(&mut self, ctx: &mut Context<'_>) -> Result<()> {
-        (**self).on_epoch_begin(ctx)
-    }
-
-    fn on_optimizer_update(&mut self, ctx: &mut Context<'_>, event: &UpdateEvent) -> Result<()> {
-        (**self).on_optimizer_update(ctx, event)
-    }
-
-    fn on_update(&mut self, ctx: &mut Context<'_>) -> Result<()> {
-        (**self).on_update(ctx)
-    }
-
-    fn on_epoch_end(&mut self, ctx: &mut Context<'_>) -> Result<()> {
-        (**self).on_epoch_end(ctx)
-    }
-
-    fn on_train_end(&mut self, ctx: &mut Context<'_>) -> Result<()> {
-        (**self).on_train_end(ctx)
-    }
-
-    fn component(&mut self) -> Option<&mut dyn Component> {
-        (**self).component()
-    }
-
-    fn monitor(&mut self, metrics: &[MetricSpec]) -> Result<Option<MonitorSpec>> {
-        (**self).monitor(metrics)
-    }
-
-    fn needs_all_records(&self) -> bool {
-        (**self).needs_all_records()
-    }
-}
+pointers!(Box<C>, &mut C);
 
 /// Calls a function at the end of each epoch with all records so far: what NNx makes of a plain
 /// function among the callbacks.

@@ -41,38 +41,27 @@ impl Loader for Vec<Batch> {
     }
 }
 
-impl<L: Loader + ?Sized> Loader for Box<L> {
-    fn pass(&mut self, default: &mut Generator) -> Result<Pass<'_>> {
-        (**self).pass(default)
-    }
+/// What points to a loader is one.
+macro_rules! pointers {
+    ($($pointer:ty),*) => {$(
+        impl<L: Loader + ?Sized> Loader for $pointer {
+            fn pass(&mut self, default: &mut Generator) -> Result<Pass<'_>> {
+                (**self).pass(default)
+            }
 
-    fn batches(&self) -> Option<usize> {
-        (**self).batches()
-    }
+            fn batches(&self) -> Option<usize> {
+                (**self).batches()
+            }
 
-    fn set_epoch(&mut self, epoch: i64) {
-        (**self).set_epoch(epoch);
-    }
+            fn set_epoch(&mut self, epoch: i64) {
+                (**self).set_epoch(epoch);
+            }
 
-    fn generators(&mut self) -> Vec<&mut Generator> {
-        (**self).generators()
-    }
+            fn generators(&mut self) -> Vec<&mut Generator> {
+                (**self).generators()
+            }
+        }
+    )*};
 }
 
-impl<L: Loader + ?Sized> Loader for &mut L {
-    fn pass(&mut self, default: &mut Generator) -> Result<Pass<'_>> {
-        (**self).pass(default)
-    }
-
-    fn batches(&self) -> Option<usize> {
-        (**self).batches()
-    }
-
-    fn set_epoch(&mut self, epoch: i64) {
-        (**self).set_epoch(epoch);
-    }
-
-    fn generators(&mut self) -> Vec<&mut Generator> {
-        (**self).generators()
-    }
-}
+pointers!(Box<L>, &mut L);

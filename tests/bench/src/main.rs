@@ -15,6 +15,7 @@ mod file;
 mod many;
 mod net;
 mod owned;
+mod peer;
 #[cfg(feature = "peers")]
 mod peers;
 mod python;

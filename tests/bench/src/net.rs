@@ -5,7 +5,6 @@
 //! disturbed.
 
 mod case;
-mod peer;
 
 use std::path::Path;
 use std::time::Duration;
@@ -20,9 +19,11 @@ use nnx_params::{
 };
 
 use crate::Result;
+use crate::peer::Peer;
 use case::Case;
-use peer::Peer;
 
+/// What runs in Python.
+const SCRIPT: &str = include_str!("net/peer.py");
 /// How often each is measured, in turns.
 const TURNS: usize = 7;
 /// How long one measurement takes, about.
@@ -53,7 +54,7 @@ pub(crate) fn run(python: &Path) -> Result<()> {
     let mut file = std::fs::File::create(folder.path().join("inputs.safetensors"))?;
     safetensors::write(&mut file, &named, None)?;
     drop(file);
-    let mut peer = Peer::start(python, folder.path())?;
+    let mut peer = Peer::start(python, SCRIPT, [folder.path()])?;
     println!(
         "| what | nnx-net | PyTorch {} | ratio | largest difference |",
         peer.torch
@@ -67,15 +68,19 @@ pub(crate) fn run(python: &Path) -> Result<()> {
 
 /// Measures one case in turns and prints its line.
 fn row(case: &Case<'_>, peer: &mut Peer) -> Result<()> {
-    let difference = difference(&case.run(1)?.0, &peer.output(case.name)?)?;
+    let difference = difference(
+        &case.run(1)?.0,
+        Path::new(&peer.ask(&format!("output {}", case.name))?),
+    )?;
     if difference.is_nan() || difference > TOLERANCE {
         return Err(format!("{}: outputs differ by {difference}", case.name).into());
     }
-    let counts = [case.run(2)?.1, peer.time(case.name, 2)?].map(|one| case.count(one, TURN));
+    let counts = [case.run(2)?.1, peer.time(&format!("time {} 2", case.name))?]
+        .map(|one| case.count(one, TURN));
     let [mut ours, mut theirs] = [Duration::MAX; 2];
     for _ in 0..TURNS {
         ours = ours.min(case.run(counts[0])?.1);
-        theirs = theirs.min(peer.time(case.name, counts[1])?);
+        theirs = theirs.min(peer.time(&format!("time {} {}", case.name, counts[1]))?);
     }
     println!(
         "| {} | {:.3} ms | {:.3} ms | {:.2} | {difference:.1e} |",

@@ -4,15 +4,17 @@
 //! The fastest turn counts, as the others were disturbed.
 
 mod case;
-mod peer;
 
+use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
 use crate::Result;
-use case::Case;
-use peer::Peer;
+use crate::peer::Peer;
+use case::{BATCH, Case};
 
+/// What runs in Python.
+const SCRIPT: &str = include_str!("train/peer.py");
 /// How often each is measured, in turns.
 const TURNS: usize = 3;
 
@@ -21,7 +23,9 @@ const TURNS: usize = 3;
 pub(crate) fn run(python: &Path, threads: usize) -> Result<()> {
     let folder = tempfile::tempdir()?;
     let cases = case::all(folder.path())?;
-    let mut peer = Peer::start(python, folder.path(), threads)?;
+    let sizes = [threads.to_string(), BATCH.to_string()].map(OsString::from);
+    let arguments = [folder.path().into()].into_iter().chain(sizes);
+    let mut peer = Peer::start(python, SCRIPT, arguments)?;
     println!("{threads} threads, steps a second; PyTorch {}", peer.torch);
     println!();
     println!(
@@ -36,7 +40,7 @@ pub(crate) fn run(python: &Path, threads: usize) -> Result<()> {
     println!(
         "Largest resident size: nnx-train {} MB, Python {} MB",
         resident()? / 1_000_000,
-        peer.memory()? / 1_000_000
+        peer.ask("memory")?.parse::<u64>()? / 1_000_000
     );
     Ok(())
 }
@@ -46,9 +50,9 @@ fn row(case: &Case, peer: &mut Peer) -> Result<()> {
     let [mut ours, mut theirs, mut bare, mut torch] = [Duration::MAX; 4];
     for _ in 0..TURNS {
         ours = ours.min(case.train()?);
-        theirs = theirs.min(peer.time("loop", case.name)?);
+        theirs = theirs.min(peer.time(&format!("loop {}", case.name))?);
         bare = bare.min(case.bare()?);
-        torch = torch.min(peer.time("bare", case.name)?);
+        torch = torch.min(peer.time(&format!("bare {}", case.name))?);
     }
     let rate = |took: Duration| f64::from(case.steps) / took.as_secs_f64();
     println!(

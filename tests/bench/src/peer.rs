@@ -1,32 +1,33 @@
 //! The real NNx in a process of its own, which answers line by line.
 
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-use super::case::BATCH;
 use crate::Result;
 
-const SCRIPT: &str = include_str!("peer.py");
-
-/// A Python that trains the cases of a folder.
+/// A Python that runs a script, which says the version of torch and then answers questions.
 #[derive(Debug)]
-pub(super) struct Peer {
+pub(crate) struct Peer {
     child: Child,
     questions: ChildStdin,
     answers: BufReader<ChildStdout>,
     /// The version of torch.
-    pub(super) torch: String,
+    pub(crate) torch: String,
 }
 
 impl Peer {
     /// # Errors
     /// When Python does not start, or lacks NNx.
-    pub(super) fn start(python: &Path, folder: &Path, threads: usize) -> Result<Self> {
+    pub(crate) fn start(
+        python: &Path,
+        script: &str,
+        arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,
+    ) -> Result<Self> {
         let mut command = Command::new(python);
-        command.args(["-c", SCRIPT]).arg(folder);
-        command.args([threads.to_string(), BATCH.to_string()]);
+        command.args(["-c", script]).args(arguments);
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -43,24 +44,19 @@ impl Peer {
         Ok(peer)
     }
 
-    /// How long a case takes, in the loop of NNx or in PyTorch alone.
+    /// The answer to a question that is answered with seconds.
     ///
     /// # Errors
     /// When Python fails.
-    pub(super) fn time(&mut self, what: &str, case: &str) -> Result<Duration> {
-        let seconds: f64 = self.ask(&format!("{what} {case}"))?.parse()?;
-        Ok(Duration::from_secs_f64(seconds))
+    pub(crate) fn time(&mut self, question: &str) -> Result<Duration> {
+        Ok(Duration::from_secs_f64(self.ask(question)?.parse()?))
     }
 
-    /// The largest resident size so far, in bytes.
+    /// The answer to a question.
     ///
     /// # Errors
     /// When Python fails.
-    pub(super) fn memory(&mut self) -> Result<u64> {
-        Ok(self.ask("memory")?.parse()?)
-    }
-
-    fn ask(&mut self, question: &str) -> Result<String> {
+    pub(crate) fn ask(&mut self, question: &str) -> Result<String> {
         writeln!(self.questions, "{question}")?;
         self.questions.flush()?;
         self.answer()
