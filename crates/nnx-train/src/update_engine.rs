@@ -179,7 +179,7 @@ impl UpdateEngine {
             return Ok(Vec::new());
         }
         if window.is_non_finite {
-            self.skipped += 1;
+            self.skipped = self.skipped.saturating_add(1);
             return Ok(Vec::new());
         }
         let values = window
@@ -201,7 +201,7 @@ impl UpdateEngine {
                 let what = "a gradient of the window is not finite".to_owned();
                 return Err(Error::diverged(what));
             }
-            self.skipped += 1;
+            self.skipped = self.skipped.saturating_add(1);
             return Ok(Vec::new());
         }
         for one in optimizers.iter() {
@@ -212,9 +212,9 @@ impl UpdateEngine {
         for one in optimizers.iter_mut() {
             one.optimizer.step(&gradients)?;
         }
-        self.commits += 1;
+        self.commits = self.commits.saturating_add(1);
         let events = self.update_counts.iter_mut().map(|(name, count)| {
-            *count += 1;
+            *count = count.saturating_add(1);
             UpdateEvent {
                 optimizer: name.clone(),
                 update_idx: *count,
