@@ -9,6 +9,8 @@ use nnx_net::{Batch, EvaluateOptions, Generator, NNModel, NllInput};
 use nnx_params::{NNEvaluationDataPoint, NNIterationDataPoint, Value};
 use nnx_run::NNRun;
 use nnx_tests::{Json, fixtures_dir};
+
+use super::judge::farther;
 use nnx_train::{DataLoader, Gradients, Loader, Parameter, TensorDataset};
 
 /// A step of its own, bfloat16, a history in a journal, or a start that is not fresh.
@@ -171,7 +173,7 @@ fn judge(case: &Case) -> (f64, f64) {
             .unwrap();
         if terms.weight > 0.0 {
             let expected = from_hex(losses[number].text());
-            worst_loss = worst_loss.max((loss - expected).abs() / expected.abs());
+            worst_loss = farther(worst_loss, (loss - expected).abs() / expected.abs());
         }
         if let Some(record) = case.run.idps().get(number) {
             let expected = record.train_edp();
@@ -228,7 +230,7 @@ fn judge(case: &Case) -> (f64, f64) {
             .iter()
             .fold(f32::MIN_POSITIVE, |most, x| most.max(x.abs()));
         for (found, expected) in found.iter().zip(&expected) {
-            worst = worst.max(f64::from((found - expected).abs() / largest));
+            worst = farther(worst, f64::from((found - expected).abs() / largest));
         }
     }
     (worst_loss, worst)

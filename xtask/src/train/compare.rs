@@ -86,8 +86,9 @@ impl Closeness {
             for (one, other) in losses(one).into_iter().zip(losses(other)) {
                 self.losses += 1;
                 match (one, other) {
+                    (Some(one), Some(other)) if one.is_nan() && other.is_nan() => {}
                     (Some(one), Some(other)) => {
-                        loss = loss.max((one - other).abs() / one.abs().max(1e-3));
+                        loss = farther(loss, (one - other).abs() / one.abs().max(1e-3));
                         if loss > LOSS && first.is_none() {
                             first = Some(index);
                         }
@@ -109,16 +110,10 @@ impl Closeness {
         }
         for ((_, one), (_, other)) in one.iter().zip(&other) {
             for (one, other) in one.iter().zip(other) {
-                let difference = f64::from((one - other).abs());
-                // NaN is no small difference.
-                weight = if difference.is_nan() {
-                    f64::INFINITY
-                } else {
-                    weight.max(difference)
-                };
+                weight = farther(weight, f64::from((one - other).abs()));
             }
         }
-        if loss.is_nan() || loss > LOSS {
+        if loss > LOSS {
             wrong.push(format!(
                 "losses differ by {loss:.1e} of their size, from record {} on",
                 first.unwrap_or_default()
@@ -151,6 +146,15 @@ impl Closeness {
             return Ok(());
         }
         Err("the two sides do not train the same".into())
+    }
+}
+
+/// The larger of two distances. NaN is no small one.
+fn farther(most: f64, far: f64) -> f64 {
+    if far.is_nan() {
+        f64::INFINITY
+    } else {
+        most.max(far)
     }
 }
 
