@@ -37,6 +37,15 @@ pub(crate) fn native(kind: &str) -> Option<Dtype> {
         .map(|(_, dtype)| *dtype)
 }
 
+/// NumPy's kind and size of a dtype, such as `f4`.
+#[cfg(feature = "nnx")]
+pub(crate) fn kind(dtype: Dtype) -> Option<&'static str> {
+    NATIVE
+        .iter()
+        .find(|(_, native)| *native == dtype)
+        .map(|(kind, _)| *kind)
+}
+
 /// Kind and size of a dtype, such as `f4`, and its byte order: `<`, `>`, or `|` where it has none.
 /// `None` for another object, and for a dtype whose state says nothing of an order.
 pub(crate) fn dtype(graph: &Graph, id: NodeId) -> Option<(&str, &str)> {

@@ -41,7 +41,7 @@ use crate::{Format, Tensor};
 
 /// A checkpoint that is open, whatever its format: its tensors by name, and all else that it holds.
 ///
-/// LoadContext reads headers and pickles; a tensor's bytes are touched when it is asked for.
+/// Opening reads headers and pickles; a tensor's bytes are touched when it is asked for.
 /// The format is detected from the file's contents, never from its name.
 ///
 /// ```no_run

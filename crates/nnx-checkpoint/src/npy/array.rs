@@ -7,27 +7,21 @@ use nnx_params::python_text::{self, literal_eval};
 use super::{MAGIC, NpyFile};
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
+use crate::numpy;
 use crate::tensor::{Storage, Tensor, contiguous_strides};
 
-/// The kind and width in a header, and the dtype.
-const DTYPES: [(&str, Dtype); 16] = [
-    ("b1", Dtype::Bool),
-    ("?", Dtype::Bool),
-    ("i1", Dtype::Int8),
-    ("i2", Dtype::Int16),
-    ("i4", Dtype::Int32),
-    ("i8", Dtype::Int64),
-    ("u1", Dtype::UInt8),
-    ("u2", Dtype::UInt16),
-    ("u4", Dtype::UInt32),
-    ("u8", Dtype::UInt64),
-    ("f2", Dtype::Float16),
-    ("f4", Dtype::Float32),
-    ("f8", Dtype::Float64),
-    ("B", Dtype::UInt8),
-    ("b", Dtype::Int8),
-    ("f", Dtype::Float32),
-];
+/// The dtype of a header's kind and size, which may be one of NumPy's characters. Complex numbers are
+/// none of those that are read.
+fn real(kind: &str) -> Option<Dtype> {
+    let kind = match kind {
+        "?" => "b1",
+        "B" => "u1",
+        "b" => "i1",
+        "f" => "f4",
+        kind => kind,
+    };
+    numpy::native(kind).filter(|dtype| !dtype.is_complex())
+}
 
 /// The array of a file.
 ///
@@ -52,7 +46,7 @@ pub fn read(bytes: impl Into<Bytes>) -> Result<Tensor> {
         Some(("<" | "|" | "=", kind)) => (false, kind),
         _ => (false, header.descr.as_str()),
     };
-    let Some((_, dtype)) = DTYPES.iter().find(|(name, _)| *name == kind) else {
+    let Some(dtype) = real(kind) else {
         return Err(Error::unsupported(format!(
             "expected an array of real numbers or bools, found the dtype `{}`",
             header.descr
@@ -75,12 +69,12 @@ pub fn read(bytes: impl Into<Bytes>) -> Result<Tensor> {
         data = swapped.into();
     }
     if !header.fortran_order {
-        return Tensor::from_bytes(*dtype, &header.shape, data);
+        return Tensor::from_bytes(dtype, &header.shape, data);
     }
     let reversed: Vec<usize> = header.shape.iter().rev().copied().collect();
     let mut strides = contiguous_strides(&reversed)?;
     strides.reverse();
-    Tensor::view(Storage::new(data), *dtype, 0, &header.shape, &strides)
+    Tensor::view(Storage::new(data), dtype, 0, &header.shape, &strides)
 }
 
 /// The file of an array, as `numpy.save` writes it.
@@ -89,8 +83,8 @@ pub fn read(bytes: impl Into<Bytes>) -> Result<Tensor> {
 /// When NumPy has no such dtype, or the header of so many axes is too long.
 pub fn write(tensor: &Tensor) -> Result<Vec<u8>> {
     let dtype = tensor.dtype();
-    let kind = { DTYPES.iter() }.find(|(_, known)| *known == dtype);
-    let Some((kind, _)) = kind else {
+    let kind = numpy::kind(dtype).filter(|_| !dtype.is_complex());
+    let Some(kind) = kind else {
         return Err(Error::unsupported(format!("NumPy has no dtype `{dtype}`")));
     };
     let order = if dtype.size() == 1 { '|' } else { '<' };

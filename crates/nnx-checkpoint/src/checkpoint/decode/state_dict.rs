@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Decoder;
 use crate::Tensor;
 use crate::error::{Error, Result};
-use crate::pickle::{Call, Node, NodeId};
+use crate::pickle::{Node, NodeId};
 use crate::state_dict::{DictKind, StateDict, StateDictMetadata, StateValue};
 use crate::torch::PickledObject;
 
@@ -15,16 +15,12 @@ impl Decoder<'_> {
         let graph = self.graph;
         let (mapping, attributes) = match graph.node(id) {
             Node::Dict(_) => (DictKind::Dict, None),
-            Node::Object(object) => match object.call {
-                Call::Reduce { callable, args }
-                    if graph.global(callable) == Some(("collections", "OrderedDict"))
-                        && graph.sequence(args).is_some_and(<[_]>::is_empty)
-                        && object.items.is_empty() =>
-                {
-                    (DictKind::OrderedDict, object.state)
-                }
-                _ => return Err(self.expected("a state dict", id)),
-            },
+            Node::Object(object)
+                if object.items.is_empty()
+                    && matches!(graph.reduce(id), Some((("collections", "OrderedDict"), []))) =>
+            {
+                (DictKind::OrderedDict, object.state)
+            }
             _ => return Err(self.expected("a state dict", id)),
         };
         let pairs = graph.dict_pairs(id).unwrap_or_default();
