@@ -47,7 +47,6 @@ impl Failure {
     ///
     /// # Errors
     /// When the path exists.
-    #[cfg(any(feature = "net", feature = "run"))]
     pub(crate) fn if_exists(target: &Path, overwrite: bool) -> Result<(), Self> {
         if overwrite || target.symlink_metadata().is_err() {
             return Ok(());

@@ -7,7 +7,7 @@ use std::fs;
 
 use crate::arguments::training::{Init, Net};
 use crate::escape::escaped;
-use crate::failure::{Failure, TARGET_EXISTS};
+use crate::failure::Failure;
 use crate::outcome::Outcome;
 
 pub(crate) fn run(arguments: &Init) -> Outcome {
@@ -19,9 +19,7 @@ fn outcome(arguments: &Init) -> Result<Outcome, Failure> {
     let Some(file) = &arguments.file else {
         return Ok(Outcome::success(text));
     };
-    if !arguments.overwrite && file.symlink_metadata().is_ok() {
-        return Err(Failure::new("target_exists", TARGET_EXISTS).in_path(file));
-    }
+    Failure::if_exists(file, arguments.overwrite)?;
     fs::write(file, text)
         .map_err(|error| Failure::from(nnx::checkpoint::Error::from(error)).in_path(file))?;
     let shown = escaped(&file.to_string_lossy()).to_string();

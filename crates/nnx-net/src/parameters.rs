@@ -1,6 +1,6 @@
 //! The parameters of a net: their names, their order and their values.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use candle_core::{TensorId, Var};
 use indexmap::IndexMap;
@@ -41,11 +41,9 @@ impl Parameters {
     ///
     /// [`iter`](Self::iter) repeats a tied parameter under each name that it has in the state dict.
     pub fn distinct(&self) -> impl Iterator<Item = (&str, &Var)> {
-        self.iter().enumerate().filter_map(|(at, (name, var))| {
-            let id = var.as_tensor().id();
-            let earlier = self.entries.iter().take(at);
-            (!{ earlier }.any(|(_, other)| other.as_tensor().id() == id)).then_some((name, var))
-        })
+        let mut known = HashSet::new();
+        self.iter()
+            .filter(move |(_, var)| known.insert(var.as_tensor().id()))
     }
 
     /// Name and value of each parameter, copied to the CPU; tied parameters share a storage, as they

@@ -57,6 +57,8 @@ impl Session<'_> {
             self.undo_resume()?;
             return Err(error);
         }
+        // Nothing undoes the resume from here on; the copy of the weights can go.
+        self.before_resume = None;
         let mut metadata = program_metadata();
         metadata.insert("precision", self.precision.record());
         metadata.insert("resume", self.status.state());

@@ -55,35 +55,29 @@ impl Gradients {
             };
             let gradient = gradient.to_device(&Device::Cpu)?.to_dtype(DType::F32)?;
             let gradient = gradient.flatten_all()?.to_vec1::<f32>()?;
-            match self.values.get_mut(&parameter.id()) {
-                Some(sum) => {
-                    for (sum, more) in sum.iter_mut().zip(gradient) {
-                        *sum += more;
-                    }
-                }
-                None => {
-                    self.values.insert(parameter.id(), gradient);
+            self.add_one(parameter, gradient);
+        }
+        Ok(())
+    }
+
+    fn add_one(&mut self, parameter: &Parameter, more: Vec<f32>) {
+        match self.values.get_mut(&parameter.id()) {
+            None => {
+                self.values.insert(parameter.id(), more);
+            }
+            Some(sum) => {
+                for (sum, more) in sum.iter_mut().zip(more) {
+                    *sum += more;
                 }
             }
         }
-        Ok(())
     }
 
     /// Adds other gradients, element by element in float32.
     pub(crate) fn merge(&mut self, parameters: &[Parameter], mut other: Self) {
         for parameter in parameters {
-            let Some(more) = other.values.remove(&parameter.id()) else {
-                continue;
-            };
-            match self.values.get_mut(&parameter.id()) {
-                None => {
-                    self.values.insert(parameter.id(), more);
-                }
-                Some(sum) => {
-                    for (sum, more) in sum.iter_mut().zip(more) {
-                        *sum += more;
-                    }
-                }
+            if let Some(more) = other.values.remove(&parameter.id()) {
+                self.add_one(parameter, more);
             }
         }
     }

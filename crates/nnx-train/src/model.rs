@@ -1,5 +1,7 @@
 //! What the loop needs of a model.
 
+use std::collections::HashSet;
+
 use candle_core::Tensor;
 use nnx_checkpoint::{NNCheckpoint, StateDict, StateValue};
 use nnx_net::{
@@ -149,9 +151,10 @@ impl Model for NNModel {
     }
 
     fn parameters(&self) -> Vec<Parameter> {
+        let trained: HashSet<&str> = self.trainable().map(|(name, _)| name).collect();
         let all = self.net().parameters().distinct();
         let all = all.map(|(name, var)| Parameter {
-            requires_grad: self.is_trainable(name),
+            requires_grad: trained.contains(name),
             ..Parameter::new(name, var.clone())
         });
         all.collect()

@@ -138,7 +138,7 @@ fn write_speed(state: &ProgressState, out: &mut dyn std::fmt::Write) {
     let _ = write!(out, "{:.0} steps/s", state.per_sec());
 }
 
-/// Loss and error, or the first metric where there is no error.
+/// Loss and error, as far as there are any.
 fn numbers(point: &NNEvaluationDataPoint) -> String {
     let shown = [("loss", point.loss()), ("error", point.error())];
     let shown = shown.into_iter().filter_map(|(name, value)| {

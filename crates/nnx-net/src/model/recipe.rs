@@ -25,7 +25,7 @@ impl NNModel {
     pub fn apply_transforms(&mut self, transforms: &[NNCheckpointTransform]) -> Result<()> {
         let all: Vec<_> = self.transforms.iter().chain(transforms).cloned().collect();
         // All are checked together, and the new ones are made.
-        LayerTransforms::parse(&all)?;
+        let replayed = LayerTransforms::parse(&all)?;
         let mut values: IndexMap<String, Tensor> = IndexMap::new();
         for (name, tensor) in self.net.parameters().tensors()? {
             values.insert(name.to_owned(), tensor);
@@ -37,7 +37,6 @@ impl NNModel {
         let given = values
             .iter()
             .map(|(name, value)| (name.as_str(), Some(value)));
-        let replayed = LayerTransforms::parse(&all)?;
         let builder = ParamBuilder::from_values(given.collect(), replayed, &self.device);
         let (net_params, params) = (self.net_params.clone(), self.params.clone());
         let mut changed = Self::assemble(net_params, params, self.device.clone(), builder)?;

@@ -9,6 +9,7 @@ use super::plateau::Plateau;
 use super::rates;
 use crate::error::{Error, Result};
 use crate::optimizer::Optimizer;
+use crate::scheduler_clock::{counts_updates, has_horizon};
 
 /// A schedule before its first step.
 pub(super) enum Built {
@@ -83,13 +84,8 @@ fn steps(params: &NNSchedulerParams, horizon: Horizon) -> Option<usize> {
 
 /// The updates that a schedule with a fixed length may count.
 pub(super) fn budget(params: &NNSchedulerParams, horizon: Horizon) -> Option<usize> {
-    let is_bounded = matches!(
-        params.kind(),
-        Some(Schedulers::OneCycle | Schedulers::LinearWarmupDecay)
-    );
-    let counts_updates = params.clock() == SchedulerClock::OptimizerUpdate;
     let total = params.total_steps().or(horizon.updates());
-    total.filter(|_| is_bounded && counts_updates)
+    total.filter(|_| has_horizon(params) && counts_updates(params))
 }
 
 fn check_total(total: usize, params: &NNSchedulerParams, horizon: Horizon) -> Result<()> {

@@ -37,19 +37,18 @@ pub(super) struct Case {
 
 /// All cases, whose configurations and data lie in the folder for the other side.
 pub(super) fn all(folder: &Path) -> Result<Vec<Case>> {
-    let hidden = |steps| Rows::images(steps);
     let cases = vec![
         Case::new(
             "ff",
             "FEED_FWD 784-256-10, batches of 64",
             (Nets::FeedFwd, feed_fwd()?),
-            hidden(150),
+            Rows::images(150),
         )?,
         Case::new(
             "conv",
             "CONV of 8 and 16 channels, 28×28, batches of 64",
             (Nets::Conv, conv()?),
-            hidden(40),
+            Rows::images(40),
         )?,
         Case::new(
             "transformer",
