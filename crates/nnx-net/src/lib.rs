@@ -23,6 +23,7 @@ mod frozen;
 mod generate;
 mod init;
 mod inputs;
+mod kernels;
 mod key_value_cache;
 mod linear;
 mod loss;
