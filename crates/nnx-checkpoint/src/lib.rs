@@ -104,7 +104,7 @@ pub use reader::{
 };
 pub use save::save_atomic;
 pub use sniff::{Format, SNIFF_BYTES, compression, sniff};
-pub use source::{ByteRange, RangeRead, Source};
+pub use source::{ByteRange, Folder, FolderEntries, LocalFolder, RangeRead, Source};
 pub use state_dict::{DictKind, StateDict, StateDictMetadata, StateValue};
 pub use state_dict_mismatch::{ShapeMismatch, StateDictMismatch};
 pub use target_format::TargetFormat;

@@ -35,7 +35,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::globals::GlobalRef;
 use crate::name_index::NameIndex;
 use crate::open::{OpenOptions, looks_like_an_index};
-use crate::source::{ByteRange, RangeRead};
+use crate::source::{ByteRange, Folder, RangeRead};
 use crate::torch::TorchObject;
 use crate::{Format, Tensor};
 
@@ -108,41 +108,83 @@ impl CheckpointReader {
         Ok(reader)
     }
 
-    /// [`open_with`](Self::open_with), and the file that was opened: of a folder, its weights, their
-    /// index, or the first of their shards.
+    /// Opens a file in a folder, wherever that is, or without a name the folder itself: as
+    /// [`open_with`](Self::open_with) does it for paths on the disk.
     ///
     /// # Errors
-    /// As for [`open_with`](Self::open_with).
-    pub(crate) fn open_located(path: &Path, options: &OpenOptions) -> Result<(Self, PathBuf)> {
-        if !path.is_dir() {
-            return Ok((Self::open_file(path, options)?, path.to_path_buf()));
+    /// As for [`open_with`](Self::open_with), and those of the folder.
+    pub fn open_in(folder: &dyn Folder, name: Option<&str>, options: &OpenOptions) -> Result<Self> {
+        let (reader, _) = Self::open_named(folder, name, options)?;
+        Ok(reader)
+    }
+
+    /// [`open_in`](Self::open_in), and the name of the file that was opened: of a folder, its
+    /// weights, their index, or the first of their shards.
+    ///
+    /// # Errors
+    /// As for [`open_in`](Self::open_in).
+    pub(crate) fn open_named(
+        folder: &dyn Folder,
+        name: Option<&str>,
+        options: &OpenOptions,
+    ) -> Result<(Self, String)> {
+        let open = |name: &str| -> Result<Self> {
+            if let Some(error) = folder::part_of_distributed(Path::new(name)) {
+                return Err(error);
+            }
+            Self::open_bytes(&folder.open(name)?, folder, options)
+        };
+        if let Some(name) = name {
+            let reader = open(name).map_err(|error| error.in_path(&folder.path(name)))?;
+            return Ok((reader, name.to_owned()));
         }
-        let weights = folder::weights(path).map_err(|error| error.in_path(path))?;
+        let weights = folder::weights(folder).map_err(|error| error.in_path(&folder.path("")))?;
         let (mut reader, file) = match weights.files {
-            Files::One(file) => (Self::open_file(&file, options)?, file),
-            Files::Shards(paths) => {
-                let reader = shards::unindexed(&paths, options);
-                let first = paths.into_iter().next().unwrap_or_default();
-                (reader.map_err(|error| error.in_path(path))?, first)
+            Files::One(name) => {
+                let reader = open(&name).map_err(|error| error.in_path(&folder.path(&name)))?;
+                (reader, name)
+            }
+            Files::Shards(names) => {
+                let reader = shards::unindexed(folder, &names, options);
+                let first = names.into_iter().next().unwrap_or_default();
+                (
+                    reader.map_err(|error| error.in_path(&folder.path("")))?,
+                    first,
+                )
             }
         };
         reader.notes.extend(weights.note);
         Ok((reader, file))
     }
 
-    fn open_file(path: &Path, options: &OpenOptions) -> Result<Self> {
-        if let Some(error) = folder::part_of_distributed(path) {
-            return Err(error.in_path(path));
+    /// [`open_with`](Self::open_with), and the file that was opened, as for
+    /// [`open_named`](Self::open_named).
+    ///
+    /// # Errors
+    /// As for [`open_with`](Self::open_with).
+    pub(crate) fn open_located(path: &Path, options: &OpenOptions) -> Result<(Self, PathBuf)> {
+        if path.is_dir() {
+            let (reader, name) = Self::open_named(&options.folder(path), None, options)?;
+            return Ok((reader, path.join(name)));
         }
-        let source = ByteRange::from(options.source(path)?);
+        // The name of a file need not be Unicode, as names in a folder are.
         let open = || {
-            if is_index(&source)? {
-                let folder = path.parent().unwrap_or(Path::new(""));
-                return shards::sharded(folder, &source, options);
+            if let Some(error) = folder::part_of_distributed(path) {
+                return Err(error);
             }
-            file::read(&source, options)
+            let folder = options.folder(path.parent().unwrap_or(Path::new("")));
+            Self::open_bytes(&options.source(path)?.into(), &folder, options)
         };
-        open().map_err(|error| error.in_path(path))
+        let reader = open().map_err(|error| error.in_path(path))?;
+        Ok((reader, path.to_path_buf()))
+    }
+
+    /// Opens the bytes of a file in a folder, which may be the index of others there.
+    fn open_bytes(bytes: &ByteRange, folder: &dyn Folder, options: &OpenOptions) -> Result<Self> {
+        if is_index(bytes)? {
+            return shards::sharded(folder, bytes, options);
+        }
+        file::read(bytes, options)
     }
 
     /// Reads the bytes of one file; what is not needed of them yet is shared, not copied.

@@ -1,5 +1,6 @@
 //! Where a checkpoint's bytes come from.
 
+mod folder;
 mod map;
 mod range;
 
@@ -11,6 +12,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+pub use self::folder::{Folder, FolderEntries, LocalFolder};
 pub(crate) use self::map::prefer_huge_pages;
 pub(crate) use self::range::CHUNK_BYTES;
 pub use self::range::{ByteRange, RangeRead};

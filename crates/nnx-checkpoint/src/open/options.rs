@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::error::Result;
 use crate::setters::setters;
-use crate::{Limits, Source};
+use crate::{Limits, LocalFolder, Source};
 
 /// How a checkpoint is opened.
 ///
@@ -60,6 +60,11 @@ impl OpenOptions {
         verify(verify: bool) = verify;
         memory_map(map: bool) = map;
         restore_aliases(restore: bool) = restore;
+    }
+
+    /// A folder on the disk, whose files are opened as the options say.
+    pub(crate) fn folder(&self, path: &Path) -> LocalFolder {
+        LocalFolder::new(path, self.memory_map)
     }
 
     /// The bytes of a file.

@@ -10,7 +10,8 @@ use self::listing::Listing;
 use super::{index, shards};
 use crate::error::{Error, ErrorKind, Result, names_in_words};
 use crate::open::not_a_checkpoint;
-use crate::{Limits, Source, WeightsName, WeightsPart};
+use crate::source::Folder;
+use crate::{Limits, LocalFolder, Source, WeightsName, WeightsPart};
 
 /// The names by which weights are found in a folder, as the libraries of the Hugging Face family
 /// write them, in the order in which they are looked for. The file of one piece comes before an
@@ -45,9 +46,9 @@ pub(super) struct Weights {
 #[derive(Debug)]
 pub(super) enum Files {
     /// A file, or the index of several.
-    One(PathBuf),
+    One(String),
     /// Shards without an index, in their order.
-    Shards(Vec<PathBuf>),
+    Shards(Vec<String>),
 }
 
 /// The weights in a folder: those of a standard name; else those of the one variant that is there,
@@ -55,31 +56,32 @@ pub(super) enum Files {
 ///
 /// # Errors
 /// When there are no such files; the error says what the folder is, or which files are there.
-pub(super) fn weights(folder: &Path) -> Result<Weights> {
-    let mut paths = STANDARD_NAMES.iter().map(|name| folder.join(name));
-    if let Some(path) = paths.find(|path| path.is_file()) {
-        let path = index_or_file(path);
-        let note = passed_over(&path);
-        return Ok(Weights {
-            files: Files::One(path),
-            note,
-        });
+pub(super) fn weights(folder: &dyn Folder) -> Result<Weights> {
+    for name in STANDARD_NAMES {
+        if folder.has_file(name)? {
+            let name = index_or_name(folder, name)?;
+            let note = passed_over(folder, &name)?;
+            return Ok(Weights {
+                files: Files::One(name),
+                note,
+            });
+        }
     }
     let listing = Listing::read(folder)?;
     if let Some(error) = distributed::folder(&listing) {
         return Err(error);
     }
-    if let Some(found) = consolidated(folder, &listing)
+    if let Some(found) = consolidated(&listing)
         .or_else(|| variant(folder, &listing))
-        .or_else(|| counted(folder, &listing))
+        .or_else(|| counted(&listing))
     {
         return found;
     }
-    Err(nothing(folder, &listing))
+    Err(nothing(folder, &listing)?)
 }
 
 /// Meta's form: one file, or one for each process that the model was split over.
-fn consolidated(folder: &Path, listing: &Listing) -> Option<Result<Weights>> {
+fn consolidated(listing: &Listing) -> Option<Result<Weights>> {
     let files: Vec<&str> = listing.files(|name| {
         let number = name.strip_prefix("consolidated.")?.strip_suffix(".pth")?;
         number
@@ -90,7 +92,7 @@ fn consolidated(folder: &Path, listing: &Listing) -> Option<Result<Weights>> {
     match files.as_slice() {
         [] => None,
         [only] => Some(Ok(Weights {
-            files: Files::One(folder.join(only)),
+            files: Files::One((*only).to_owned()),
             note: Some(format!("the folder's checkpoint is `{only}`")),
         })),
         files => Some(Err(Error::unsupported(format!(
@@ -104,7 +106,7 @@ fn consolidated(folder: &Path, listing: &Listing) -> Option<Result<Weights>> {
 }
 
 /// The one variant that is there: `model.fp16.safetensors` is the variant `fp16` of the model.
-fn variant(folder: &Path, listing: &Listing) -> Option<Result<Weights>> {
+fn variant(folder: &dyn Folder, listing: &Listing) -> Option<Result<Weights>> {
     let kinds = STANDARD_NAMES
         .iter()
         .filter_map(|name| name.rsplit_once('.'));
@@ -114,8 +116,8 @@ fn variant(folder: &Path, listing: &Listing) -> Option<Result<Weights>> {
         (!variants.is_empty()).then_some(variants)
     })?;
     Some(match variants.as_slice() {
-        [(variant, file)] => Ok(Weights {
-            files: Files::One(index_or_file(folder.join(file))),
+        [(variant, file)] => index_or_name(folder, file).map(|name| Weights {
+            files: Files::One(name),
             note: Some(format!(
                 "the folder has the variant `{variant}` alone, whose file is `{file}`"
             )),
@@ -131,15 +133,15 @@ fn variant(folder: &Path, listing: &Listing) -> Option<Result<Weights>> {
 }
 
 /// The files whose names count them: `model-00001-of-00002.safetensors`.
-fn counted(folder: &Path, listing: &Listing) -> Option<Result<Weights>> {
+fn counted(listing: &Listing) -> Option<Result<Weights>> {
     let sets = listing.counted();
     let complete: Vec<_> = sets.iter().filter(|set| set.missing().is_empty()).collect();
     match (complete.as_slice(), sets.as_slice()) {
         (_, []) => None,
         ([set, ..], _) if complete.iter().all(|other| other.stem == set.stem) => {
-            let paths = set.files.values().map(|name| folder.join(name)).collect();
+            let names = set.files.values().map(|name| (*name).to_owned());
             Some(Ok(Weights {
-                files: Files::Shards(paths),
+                files: Files::Shards(names.collect()),
                 note: Some(format!(
                     "the shards have no index; all {} that their names count are read",
                     set.count
@@ -155,37 +157,42 @@ fn counted(folder: &Path, listing: &Listing) -> Option<Result<Weights>> {
 }
 
 /// The error of a folder without weights, with the files and folders that may be meant.
-fn nothing(folder: &Path, listing: &Listing) -> Error {
+///
+/// # Errors
+/// When a folder cannot be looked into.
+fn nothing(folder: &dyn Folder, listing: &Listing) -> Result<Error> {
     if listing.has("saved_model.pb") {
-        return not_a_checkpoint::folder_of(
+        return Ok(not_a_checkpoint::folder_of(
             "a folder with a TensorFlow SavedModel",
             "load it with TensorFlow or Keras, and save its variables as a safetensors file",
-        );
+        ));
     }
     let files = listing.files(|name| is_meant(name).then_some(()));
     if !files.is_empty() {
-        return not_a_checkpoint::folder_of(
+        return Ok(not_a_checkpoint::folder_of(
             "a folder without weights of a standard name",
             &format!("it holds {}; open the file itself", listed(&files)),
-        );
+        ));
     }
-    let has_weights = |name: &&str| {
-        let mut paths = STANDARD_NAMES
-            .iter()
-            .map(|file| folder.join(name).join(file));
-        paths.any(|path| path.is_file())
-    };
-    let folders: Vec<&str> = listing.folders().filter(has_weights).collect();
+    let mut folders = Vec::new();
+    for name in listing.folders() {
+        for file in STANDARD_NAMES {
+            if folder.has_file(&format!("{name}/{file}"))? {
+                folders.push(name);
+                break;
+            }
+        }
+    }
     if !folders.is_empty() {
-        return not_a_checkpoint::folder_of(
+        return Ok(not_a_checkpoint::folder_of(
             "a folder without weights of a standard name",
             &format!(
                 "weights are in its folders {}; open one of them",
                 listed(&folders)
             ),
-        );
+        ));
     }
-    not_a_checkpoint::folder()
+    Ok(not_a_checkpoint::folder())
 }
 
 /// Whether a file has the name of a checkpoint.
@@ -216,40 +223,61 @@ fn listed(names: &[&str]) -> String {
 /// What to open for a file of weights that was found in a folder: the index beside it, if the file is
 /// one of the shards that it names, or if that cannot be told; else the file.
 pub fn index_or_file(weights: PathBuf) -> PathBuf {
-    let Some(index) = index_of(&weights) else {
+    let parent = weights.parent().unwrap_or(Path::new(""));
+    let Some(name) = weights.file_name().and_then(|name| name.to_str()) else {
         return weights;
     };
-    if shards_of(&index).map_or(true, |shards| shards.contains(&weights)) {
-        index
-    } else {
-        weights
+    match index_or_name(&LocalFolder::new(parent, true), name) {
+        Ok(found) if found != name => weights.with_file_name(found),
+        _ => weights,
     }
 }
 
+/// [`index_or_file`], by the names in a folder.
+///
+/// # Errors
+/// When the folder cannot be looked into.
+fn index_or_name(folder: &dyn Folder, weights: &str) -> Result<String> {
+    let Some(index) = index_of(folder, weights)? else {
+        return Ok(weights.to_owned());
+    };
+    let is_shard = shard_names(folder, &index, &Limits::default())
+        .map_or(true, |shards| shards.iter().any(|shard| shard == weights));
+    Ok(if is_shard { index } else { weights.to_owned() })
+}
+
 /// The index of such a file, if it is there, in any of its spellings.
-fn index_of(weights: &Path) -> Option<PathBuf> {
-    let name = weights.file_name()?;
-    let standard = name.to_str().and_then(WeightsName::parse);
-    let mut names = match standard {
-        Some(name) if *name.part() == WeightsPart::Index => return None,
+///
+/// # Errors
+/// When the folder cannot be looked into.
+fn index_of(folder: &dyn Folder, weights: &str) -> Result<Option<String>> {
+    let mut names = match WeightsName::parse(weights) {
+        Some(name) if *name.part() == WeightsPart::Index => return Ok(None),
         Some(name) => name.index().spellings(),
         None => Vec::new(),
     };
-    names.push(format!("{}.index.json", name.to_string_lossy()));
-    let mut paths = names.into_iter().map(|name| weights.with_file_name(name));
-    paths.find(|path| path.is_file())
+    names.push(format!("{weights}.index.json"));
+    for name in names {
+        if folder.has_file(&name)? {
+            return Ok(Some(name));
+        }
+    }
+    Ok(None)
 }
 
 /// Says that there is an index of the same weights beside a file of one piece. One of them may be of
 /// an earlier save.
-fn passed_over(weights: &Path) -> Option<String> {
-    let index = index_of(weights)?;
-    let name = |path: &Path| path.file_name().unwrap_or_default().display().to_string();
-    Some(format!(
-        "the folder has the shards of `{}` as well, which are not read: `{}` comes first",
-        name(&index),
-        name(weights)
-    ))
+///
+/// # Errors
+/// When the folder cannot be looked into.
+fn passed_over(folder: &dyn Folder, weights: &str) -> Result<Option<String>> {
+    let index = index_of(folder, weights)?;
+    Ok(index.map(|index| {
+        format!(
+            "the folder has the shards of `{index}` as well, which are not read: `{weights}` comes \
+             first"
+        )
+    }))
 }
 
 /// The files that the index of a sharded checkpoint names, each once. Whether they are there is not
@@ -271,15 +299,21 @@ fn passed_over(weights: &Path) -> Option<String> {
 pub fn shards_of(index: impl AsRef<Path>) -> Result<Vec<PathBuf>> {
     let path = index.as_ref();
     let folder = path.parent().unwrap_or(Path::new(""));
-    let limits = Limits::default();
     let read = || -> Result<Vec<PathBuf>> {
         let source = Source::open(path)?;
-        let index = index::parse(&source.into(), &limits)?;
-        let shards = shards::by_shard(&index.weights, &limits)?;
-        let paths = shards.keys();
-        paths
-            .map(|shard| index::shard_path(folder, shard))
-            .collect()
+        let index = index::parse(&source.into(), &Limits::default())?;
+        let shards = shards::by_shard(&index.weights, &Limits::default())?;
+        Ok(shards.keys().map(|shard| folder.join(shard)).collect())
     };
     read().map_err(|error| error.in_path(path))
+}
+
+/// The names of the files that an index in a folder names.
+///
+/// # Errors
+/// As for [`shards_of`].
+fn shard_names(folder: &dyn Folder, index: &str, limits: &Limits) -> Result<Vec<String>> {
+    let index = index::parse(&folder.open(index)?, limits)?;
+    let shards = shards::by_shard(&index.weights, limits)?;
+    Ok(shards.keys().map(|&shard| shard.to_owned()).collect())
 }

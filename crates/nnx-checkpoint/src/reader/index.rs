@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Path};
 
 use indexmap::IndexMap;
 use serde::Deserialize;
@@ -45,28 +45,23 @@ pub(super) fn parse(bytes: &ByteRange, limits: &Limits) -> Result<Index> {
         .map_err(|error| Error::malformed(format!("the index is no valid one: {error}")))
 }
 
-/// Where the file of that name is.
+/// Refuses a name that is not that of a file in the index's folder or below.
 ///
 /// # Errors
-/// When the name is not that of a file in the index's folder or below.
-pub(super) fn shard_path(folder: &Path, shard: &str) -> Result<PathBuf> {
-    let outside = || {
-        Error::new(ErrorKind::PathTraversal {
-            shard: shard.to_owned(),
-        })
-    };
+/// When it is not.
+pub(super) fn check_shard(shard: &str) -> Result<()> {
     // A name must mean the same on every system: no separator or drive of another one.
-    if shard.is_empty() || shard.contains(['\\', '\0', ':']) {
-        return Err(outside());
+    let is_inside = !shard.is_empty()
+        && !shard.contains(['\\', '\0', ':'])
+        && Path::new(shard)
+            .components()
+            .all(|part| matches!(part, Component::Normal(_)));
+    if is_inside {
+        return Ok(());
     }
-    let path = Path::new(shard);
-    if !path
-        .components()
-        .all(|part| matches!(part, Component::Normal(_)))
-    {
-        return Err(outside());
-    }
-    Ok(folder.join(path))
+    Err(Error::new(ErrorKind::PathTraversal {
+        shard: shard.to_owned(),
+    }))
 }
 
 struct IndexVisitor;

@@ -1,7 +1,6 @@
 //! Checkpoints of several files.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
 
 use indexmap::IndexMap;
 
@@ -12,14 +11,15 @@ use crate::Limits;
 use crate::error::{Error, ErrorKind, Result};
 use crate::open::OpenOptions;
 use crate::sniff::Format;
-use crate::source::ByteRange;
+use crate::source::{ByteRange, Folder};
 
-/// Files that are kept open at a time; bytes of further ones are taken from their maps.
-const MAX_OPEN_FILES: usize = 256;
 /// How many names a note shows.
 const SHOWN_NAMES: usize = 5;
 
 /// The tensors of each file that an index names.
+///
+/// # Errors
+/// When there are more files than [`Limits::max_shards`], or one would be outside the folder.
 pub(super) fn by_shard<'a>(
     weights: &'a IndexMap<String, String>,
     limits: &Limits,
@@ -32,24 +32,22 @@ pub(super) fn by_shard<'a>(
     if count > limits.max_shards {
         return Err(Error::limit("max_shards", limits.max_shards, count));
     }
+    for shard in shards.keys() {
+        index::check_shard(shard)?;
+    }
     Ok(shards)
 }
 
 /// Opens the files that an index in the folder names.
 pub(super) fn sharded(
-    folder: &Path,
+    folder: &dyn Folder,
     index: &ByteRange,
     options: &OpenOptions,
 ) -> Result<CheckpointReader> {
     let index = index::parse(index, &options.limits)?;
     let names_of = by_shard(&index.weights, &options.limits)?;
-    // All names are checked before any file is touched.
-    let mut paths = Vec::new();
     for shard in names_of.keys() {
-        paths.push(index::shard_path(folder, shard)?);
-    }
-    for (shard, path) in names_of.keys().zip(&paths) {
-        if !path.exists() {
+        if !folder.has_file(shard)? {
             return Err(Error::new(ErrorKind::MissingShard {
                 shard: (*shard).to_owned(),
             }));
@@ -58,9 +56,9 @@ pub(super) fn sharded(
 
     let mut reader = CheckpointReader::empty(Format::ShardedSafeTensors);
     let mut found: HashMap<String, TensorEntry> = HashMap::new();
-    for ((shard, names), path) in names_of.iter().zip(&paths) {
+    for (shard, names) in &names_of {
         let mut held: HashMap<String, TensorEntry> = reader
-            .open_shard(shard, path, options)?
+            .open_shard(folder, shard, options)?
             .into_iter()
             .map(|entry| (entry.name().to_owned(), entry))
             .collect();
@@ -70,7 +68,7 @@ pub(super) fn sharded(
                     "the index puts the tensor into the shard `{shard}`, which does not hold it"
                 ))
                 .in_tensor(name)
-                .in_path(path)
+                .in_path(&folder.path(shard))
             })?;
             found.insert(name.to_owned(), entry);
         }
@@ -94,13 +92,16 @@ pub(super) fn sharded(
 ///
 /// # Errors
 /// When two files hold a tensor of one name, or a file cannot be opened.
-pub(super) fn unindexed(paths: &[PathBuf], options: &OpenOptions) -> Result<CheckpointReader> {
+pub(super) fn unindexed(
+    folder: &dyn Folder,
+    shards: &[String],
+    options: &OpenOptions,
+) -> Result<CheckpointReader> {
     let mut reader = CheckpointReader::empty(Format::ShardedSafeTensors);
-    for path in paths {
-        let shard = path.file_name().unwrap_or_default().to_string_lossy();
-        for entry in reader.open_shard(&shard, path, options)? {
+    for shard in shards {
+        for entry in reader.open_shard(folder, shard, options)? {
             let added = reader.push_tensor(entry);
-            added.map_err(|error| error.in_path(path))?;
+            added.map_err(|error| error.in_path(&folder.path(shard)))?;
         }
     }
     Ok(reader)
@@ -130,15 +131,14 @@ impl CheckpointReader {
     /// Opens a shard and adds all that it holds, but for its tensors, which are given back.
     fn open_shard(
         &mut self,
+        folder: &dyn Folder,
         shard: &str,
-        path: &Path,
         options: &OpenOptions,
     ) -> Result<Vec<TensorEntry>> {
-        let mut source = options.source(path)?;
-        if self.files >= MAX_OPEN_FILES {
-            source = source.with_file_closed();
-        }
-        let file = file::read(&source.into(), options).map_err(|error| error.in_path(path))?;
+        let file = folder
+            .open(shard)
+            .and_then(|bytes| file::read(&bytes, options))
+            .map_err(|error| error.in_path(&folder.path(shard)))?;
         Ok(self.take_shard(shard, file))
     }
 

@@ -1,10 +1,9 @@
 //! The names in a folder, and what they say.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
 
 use crate::error::Result;
+use crate::source::{Folder, FolderEntries};
 
 /// The names in a folder, in alphabetical order.
 #[derive(Debug, Default)]
@@ -28,26 +27,18 @@ pub(super) struct Counted<'a> {
 }
 
 impl Listing {
-    /// Lists a folder. A name that is no Unicode is that of no checkpoint.
+    /// Lists a folder.
     ///
     /// # Errors
     /// When the folder cannot be listed.
-    pub(super) fn read(folder: &Path) -> Result<Self> {
-        let mut listing = Self::default();
-        for entry in fs::read_dir(folder)? {
-            let entry = entry?;
-            let Ok(name) = entry.file_name().into_string() else {
-                continue;
-            };
-            if entry.path().is_dir() {
-                listing.folders.push(name);
-            } else {
-                listing.files.push(name);
-            }
-        }
-        listing.files.sort();
-        listing.folders.sort();
-        Ok(listing)
+    pub(super) fn read(folder: &dyn Folder) -> Result<Self> {
+        let FolderEntries {
+            mut files,
+            mut folders,
+        } = folder.entries()?;
+        files.sort();
+        folders.sort();
+        Ok(Self { files, folders })
     }
 
     /// Whether there is a file of that name.

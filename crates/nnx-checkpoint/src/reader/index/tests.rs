@@ -7,7 +7,7 @@ fn text(json: &[u8]) -> ByteRange {
 
 #[track_caller]
 fn outside(shard: &str) {
-    let error = shard_path(Path::new("models"), shard).unwrap_err();
+    let error = check_shard(shard).unwrap_err();
     match error.kind() {
         ErrorKind::PathTraversal { shard: found } => assert_eq!(found, shard),
         _ => panic!("{error}"),
@@ -16,9 +16,8 @@ fn outside(shard: &str) {
 
 #[test]
 fn shards_lie_in_the_folder_of_their_index_or_below() {
-    let path = shard_path(Path::new("models"), "model-1.safetensors").unwrap();
-    assert_eq!(path, Path::new("models/model-1.safetensors"));
-    shard_path(Path::new("models"), "part/model-1.safetensors").unwrap();
+    check_shard("model-1.safetensors").unwrap();
+    check_shard("part/model-1.safetensors").unwrap();
     for shard in [
         "",
         "..",
