@@ -107,7 +107,7 @@ impl Trip<'_> {
                     continue;
                 }
             };
-            let mut case = Case::of(&expected, &facts, file.form(), Outputs::Close);
+            let mut case = Case::new(&expected, &facts, file.form(), Outputs::Close);
             case.differences.extend(rebuilding(fixture, &facts));
             self.table.line(&file.name, case);
             // Without an output in the side-car, all forms must still give the same output.
@@ -143,7 +143,7 @@ impl Trip<'_> {
                 continue;
             }
             let case = match ours::open(&path, input) {
-                Ok((_, found)) => Case::of(facts, &found, form, Outputs::Exact),
+                Ok((_, found)) => Case::new(facts, &found, form, Outputs::Exact),
                 Err(error) => Case::failed(&*error),
             };
             self.table.line(&title, case);
@@ -170,7 +170,7 @@ impl Trip<'_> {
             forward: Some(ours::answer(&model, &input)?),
             ..facts.clone()
         };
-        let case = Case::of(&built, &facts, Form::Pickle, Outputs::Exact);
+        let case = Case::new(&built, &facts, Form::Pickle, Outputs::Exact);
         self.table.line("example", case);
         self.write("example", &checkpoint, &facts, &input)
     }
@@ -182,7 +182,7 @@ impl Trip<'_> {
             let opened = ours::open(&question.path, &question.input);
             let failure = match (expected, opened) {
                 (Ok(expected), Ok((checkpoint, found))) => {
-                    let case = Case::of(&expected, &found, form, Outputs::Close);
+                    let case = Case::new(&expected, &found, form, Outputs::Close);
                     self.table.line(&question.name, case);
                     self.write(&question.name, &checkpoint, &found, &question.input)?;
                     continue;
@@ -215,7 +215,7 @@ impl Trip<'_> {
                     if !library.replays && expected.has_transforms() {
                         expected.forward = None;
                     }
-                    Case::of(&expected, &found, written.form, Outputs::Close)
+                    Case::new(&expected, &found, written.form, Outputs::Close)
                 }
                 Err(error) => Case::failed(&error),
             };

@@ -8,6 +8,7 @@ mod encode;
 mod metadata;
 mod numpy;
 mod plain;
+mod state_dict;
 
 use std::fs;
 use std::io::Write;

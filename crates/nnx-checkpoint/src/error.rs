@@ -3,10 +3,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-mod shown;
-
-use shown::shorten;
-pub(crate) use shown::{names_in_words, one_line, shown, shown_bytes, shown_path};
+use crate::message_text::shorten;
+pub(crate) use crate::message_text::{names_in_words, one_line, shown, shown_bytes, shown_path};
 
 /// Bytes that a message says of the cause, and of the name of each place.
 const CAUSE_BYTES: usize = 600;

@@ -58,6 +58,7 @@ mod dtype;
 mod error;
 mod globals;
 mod limits;
+mod message_text;
 mod name_index;
 #[cfg(feature = "ndarray")]
 mod ndarray;

@@ -1,7 +1,14 @@
-//! Headers of tar archives, as Python's `tarfile` reads them.
+//! Tar archives as Python's `tarfile` reads them: headers, and the members behind them.
+
+use std::collections::HashMap;
+
+use crate::error::{Error, Result};
+use crate::source::ByteRange;
 
 /// Bytes of a header; everything in an archive begins on a multiple of this.
 pub(crate) const BLOCK: usize = 512;
+/// [`BLOCK`] as a length in a file.
+const BLOCK_LEN: u64 = BLOCK as u64;
 
 /// What is needed of a header (POSIX.1-2001, `ustar` interchange format).
 #[derive(Debug)]
@@ -48,6 +55,40 @@ impl TarHeader {
             _ => usize::try_from(self.size).ok(),
         }
     }
+}
+
+/// The regular files of an archive by their names; of the archive only the headers are read.
+///
+/// # Errors
+/// When a header's checksum or size is wrong, a member reaches past the end of the file, or two
+/// have one name.
+pub(crate) fn members(bytes: &ByteRange) -> Result<HashMap<String, ByteRange>> {
+    let mut members = HashMap::new();
+    let mut at = 0u64;
+    while let Some(block) = bytes.read_up_to(at, BLOCK_LEN)?.first_chunk::<BLOCK>() {
+        // Two blocks of zeros end the archive; one is enough to know.
+        if block.iter().all(|&byte| byte == 0) {
+            break;
+        }
+        let malformed = |what: &str| Error::malformed(what).at(at);
+        let header = TarHeader::parse(block)
+            .ok_or_else(|| malformed("a header of the tar archive does not have its checksum"))?;
+        let start = at.saturating_add(BLOCK_LEN);
+        let content = header
+            .content_len()
+            .and_then(|len| bytes.slice(start, len as u64).ok())
+            .ok_or_else(|| malformed("a member of the tar archive reaches past the file's end"))?;
+        // Links, folders and extended headers hold nothing of a checkpoint.
+        if matches!(header.kind, b'0' | 0) {
+            if members.contains_key(&header.name) {
+                return Err(malformed("two members have one name").in_entry(&header.name));
+            }
+            members.insert(header.name, content.clone());
+        }
+        let end = start.saturating_add(content.byte_len());
+        at = end.div_ceil(BLOCK_LEN).saturating_mul(BLOCK_LEN);
+    }
+    Ok(members)
 }
 
 /// A number as `tarfile` reads it: in octal digits as Python's `int(text, 8)` takes them, up to a

@@ -9,6 +9,7 @@
 
 mod builder;
 mod container;
+mod foreign_zip;
 mod legacy;
 mod load_context;
 mod numbered;
@@ -29,10 +30,10 @@ mod tests;
 
 pub use builder::TorchBuilder;
 pub(crate) use container::read as read_container;
+pub(crate) use foreign_zip::is_package;
 pub(crate) use load_context::LoadContext;
 pub(crate) use numbered::NumberedPickle;
 pub use object::{PickledObject, StorageInfo, TorchObject};
 pub use rebuild::{Layout, QuantizerInfo, SparseKind, TensorInfo};
 pub(crate) use torchscript::is_script;
 pub(crate) use write::{archive_root, write_records};
-pub(crate) use zip::is_package;

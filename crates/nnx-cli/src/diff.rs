@@ -21,7 +21,7 @@ pub(crate) fn run(arguments: &Diff) -> Outcome {
     let output = if arguments.json {
         json::object(&differences)
     } else {
-        text::render(&differences, &Page::of_stdout())
+        text::render(&differences, &Page::for_stdout())
     };
     let status = if differences.same {
         outcome::EXIT_OK

@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &Inspect) -> Outcome {
             Outcome::success(json::object(&object))
         }
         Ok(contents) => {
-            let page = Page::of_stdout();
+            let page = Page::for_stdout();
             Outcome::success(text::render(&contents, arguments.tree, &page))
         }
         Err(failure) => Outcome::failure(&failure, arguments.json),

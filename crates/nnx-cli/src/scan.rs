@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &Scan) -> Outcome {
     let output = if arguments.json {
         json::object(&report)
     } else {
-        text::render(&report, &Page::of_stdout())
+        text::render(&report, &Page::for_stdout())
     };
     let outcome = Outcome::new(output, report.status());
     match report.counts.unjudged {

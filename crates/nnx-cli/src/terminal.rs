@@ -22,7 +22,7 @@ pub(crate) struct Page {
 
 impl Page {
     /// The page of standard output.
-    pub(crate) fn of_stdout() -> Self {
+    pub(crate) fn for_stdout() -> Self {
         Self {
             width: width(),
             colour: has_colour(),

@@ -266,7 +266,7 @@ impl Session<'_> {
     fn plan_components(
         &mut self,
         state: &TrainingState,
-    ) -> Result<RestorePlan<crate::session::Place>> {
+    ) -> Result<RestorePlan<crate::session::ComponentId>> {
         let registry = std::mem::replace(
             &mut self.registry,
             crate::component_registry::ComponentRegistry::new(),

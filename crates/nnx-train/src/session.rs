@@ -38,7 +38,7 @@ pub(crate) struct Session<'a> {
     pub(crate) components: Vec<Box<dyn Component + 'a>>,
     pub(crate) tracker: Option<MonitorTracker>,
     pub(crate) engine: Option<UpdateEngine>,
-    pub(crate) registry: ComponentRegistry<Place>,
+    pub(crate) registry: ComponentRegistry<ComponentId>,
     pub(crate) options: EvaluateOptions<'a>,
     pub(crate) settings: Settings,
     pub(crate) window: Window,
@@ -58,7 +58,7 @@ pub(crate) struct Session<'a> {
     /// The score of the checkpoint `best`, once there is one.
     pub(crate) best: Option<f64>,
     pub(crate) status: ResumeStatus,
-    pub(crate) restore: RestorePlan<Place>,
+    pub(crate) restore: RestorePlan<ComponentId>,
     pub(crate) before_resume: Option<BeforeResume>,
     pub(crate) last_saved: Option<i64>,
 }
@@ -70,9 +70,9 @@ pub(crate) enum StepKind<'a> {
     Objective(Box<dyn Objective + 'a>),
 }
 
-/// Where a component is.
+/// Identifies a component of a training.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum ComponentId {
     Callback(usize),
     Step,
     EvalStep,
@@ -89,50 +89,50 @@ impl Session<'_> {
     /// # Errors
     /// When a name is not valid, or is taken.
     pub(crate) fn register_components(&mut self) -> Result<()> {
-        let callbacks = (0..self.callbacks.list.len()).map(Place::Callback);
-        let explicit = (0..self.components.len()).map(Place::Explicit);
-        let clocks = (0..self.live.optimizers.iter().len()).map(Place::Clock);
-        let places: Vec<Place> = callbacks
-            .chain([Place::Step, Place::EvalStep])
+        let callbacks = (0..self.callbacks.list.len()).map(ComponentId::Callback);
+        let explicit = (0..self.components.len()).map(ComponentId::Explicit);
+        let clocks = (0..self.live.optimizers.iter().len()).map(ComponentId::Clock);
+        let ids: Vec<ComponentId> = callbacks
+            .chain([ComponentId::Step, ComponentId::EvalStep])
             .chain(explicit)
-            .chain([Place::Monitor])
+            .chain([ComponentId::Monitor])
             .chain(clocks)
-            .chain([Place::Engine])
+            .chain([ComponentId::Engine])
             .collect();
         let mut registry = ComponentRegistry::new();
-        for place in places {
-            if let Some(component) = self.component(place) {
-                registry.register(component, place)?;
+        for id in ids {
+            if let Some(component) = self.component(id) {
+                registry.register(component, id)?;
             }
         }
         self.registry = registry;
         Ok(())
     }
 
-    pub(crate) fn component(&mut self, place: Place) -> Option<&mut (dyn Component + '_)> {
-        match place {
-            Place::Callback(at) => self.callbacks.list.get_mut(at)?.component(),
-            Place::Step => match &mut self.step {
+    pub(crate) fn component(&mut self, id: ComponentId) -> Option<&mut (dyn Component + '_)> {
+        match id {
+            ComponentId::Callback(at) => self.callbacks.list.get_mut(at)?.component(),
+            ComponentId::Step => match &mut self.step {
                 StepKind::Default => None,
                 StepKind::Own(step) => step.component(),
                 StepKind::Objective(objective) => objective.component(),
             },
-            Place::EvalStep => self.eval_step.as_mut()?.component(),
-            Place::Explicit(at) => Some(self.components.get_mut(at)?.as_mut()),
-            Place::Monitor => Some(self.tracker.as_mut()?),
-            Place::Clock(at) => {
+            ComponentId::EvalStep => self.eval_step.as_mut()?.component(),
+            ComponentId::Explicit(at) => Some(self.components.get_mut(at)?.as_mut()),
+            ComponentId::Monitor => Some(self.tracker.as_mut()?),
+            ComponentId::Clock(at) => {
                 let one = self.live.optimizers.iter_mut().nth(at)?;
                 Some(one.clock.as_mut()?)
             }
-            Place::Engine => Some(self.engine.as_mut()?),
+            ComponentId::Engine => Some(self.engine.as_mut()?),
         }
     }
 
     /// The states of all components, as a training state holds them.
     pub(crate) fn component_states(&mut self) -> Data {
         let registry = std::mem::replace(&mut self.registry, ComponentRegistry::new());
-        let states = registry.collect(|place| {
-            self.component(place)
+        let states = registry.collect(|id| {
+            self.component(id)
                 .map_or(Data::None, |component| component.component_state())
         });
         self.registry = registry;
@@ -146,18 +146,18 @@ impl Session<'_> {
     pub(crate) fn restore_components(&mut self) -> Result<()> {
         let plan = std::mem::replace(&mut self.restore, RestorePlan::fresh(Vec::new()));
         let mut before = Vec::new();
-        for (_, place, state, version) in &plan.restored {
-            let Some(component) = self.component(*place) else {
+        for (_, id, state, version) in &plan.restored {
+            let Some(component) = self.component(*id) else {
                 continue;
             };
             before.push((
-                *place,
+                *id,
                 component.component_state(),
                 component.component_spec().version,
             ));
             if let Err(error) = component.load_component_state(state, *version) {
-                for (place, state, version) in before {
-                    if let Some(component) = self.component(place)
+                for (id, state, version) in before {
+                    if let Some(component) = self.component(id)
                         && let Err(error) = component.load_component_state(&state, version)
                     {
                         let name = component.component_spec().name;

@@ -44,7 +44,7 @@ const LAST: &str = "last";
 impl Settings {
     /// # Errors
     /// When the optimizer is one that only Python has.
-    pub(crate) fn of_one(params: &NNTrainParams) -> Result<Self> {
+    pub(crate) fn from_train_params(params: &NNTrainParams) -> Result<Self> {
         Ok(Self {
             train: params.clone(),
             trainer: None,
@@ -70,7 +70,7 @@ impl Settings {
     /// # Errors
     /// When an optimizer is one that only Python has, or two of them have parameters in common by not
     /// naming theirs.
-    pub(crate) fn of_several(params: &NNTrainerParams) -> Result<Self> {
+    pub(crate) fn from_trainer_params(params: &NNTrainerParams) -> Result<Self> {
         let mut optimizers = Vec::new();
         let several = params.optims().len() > 1;
         for (name, optim) in params.optims() {

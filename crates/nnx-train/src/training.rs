@@ -65,13 +65,13 @@ pub struct Training<'a> {
 impl<'a> Training<'a> {
     /// A training of a model with one optimizer: NNx's `NNModel.train`.
     pub fn new(model: &'a mut (impl Model + 'a), params: &NNTrainParams) -> Self {
-        Self::with_settings(model, Settings::of_one(params))
+        Self::with_settings(model, Settings::from_train_params(params))
     }
 
     /// A training of a model with several optimizers, each of its own parameters: NNx's
     /// `Trainer.train`. It needs a [`step`](Self::step) or an [`objective`](Self::objective).
     pub fn with_optimizers(model: &'a mut (impl Model + 'a), params: &NNTrainerParams) -> Self {
-        Self::with_settings(model, Settings::of_several(params))
+        Self::with_settings(model, Settings::from_trainer_params(params))
     }
 
     fn with_settings(model: &'a mut (impl Model + 'a), settings: Result<Settings>) -> Self {

@@ -39,7 +39,7 @@ enum Output {
 
 impl Case {
     /// What was expected against what was found.
-    pub(super) fn of(expected: &Facts, found: &Facts, form: Form, outputs: Outputs) -> Self {
+    pub(super) fn new(expected: &Facts, found: &Facts, form: Form, outputs: Outputs) -> Self {
         let output = match (&expected.forward, &found.forward) {
             (_, Some(Forward::Refused(why))) => Output::Refused(why.clone()),
             (Some(expected), Some(found)) => match (outputs, distance(expected, found)) {

@@ -1,8 +1,6 @@
 //! The pickle form: from the object graph to a checkpoint.
 //!
-//! What an instance of a class holds, and how, is in the class's [`ClassTable`].
-
-mod state_dict;
+//! The [`ClassTable`] of a class says how its instances are pickled.
 
 use std::sync::Arc;
 
@@ -49,9 +47,10 @@ fn decoded(object: &Arc<TorchObject>, limits: &Limits) -> Result<NNCheckpoint> {
     .checkpoint(root)
 }
 
-struct Decoder<'a> {
-    object: &'a Arc<TorchObject>,
-    graph: &'a Graph,
+/// Reads one checkpoint.
+pub(super) struct Decoder<'a> {
+    pub(super) object: &'a Arc<TorchObject>,
+    pub(super) graph: &'a Graph,
     plain: Plain<'a>,
     unknown_fields: UnknownFields,
 }
@@ -220,7 +219,7 @@ impl<'a> Decoder<'a> {
         (class == (table.module, table.global())).then_some(args)
     }
 
-    fn name(&self, key: NodeId) -> Result<&'a str> {
+    pub(super) fn name(&self, key: NodeId) -> Result<&'a str> {
         self.graph
             .text(key)
             .ok_or_else(|| self.expected("a text as key", key))
@@ -231,7 +230,7 @@ impl<'a> Decoder<'a> {
     }
 
     #[cold]
-    fn expected(&self, what: &str, id: NodeId) -> Error {
+    pub(super) fn expected(&self, what: &str, id: NodeId) -> Error {
         self.at(
             Error::malformed(format!("expected {what}, got {}", self.graph.describe(id))),
             id,
@@ -239,7 +238,7 @@ impl<'a> Decoder<'a> {
     }
 
     #[cold]
-    fn at(&self, error: Error, id: NodeId) -> Error {
+    pub(super) fn at(&self, error: Error, id: NodeId) -> Error {
         match self.graph.offset(id) {
             Some(offset) => error.at(offset),
             None => error,

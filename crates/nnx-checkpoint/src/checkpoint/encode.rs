@@ -1,8 +1,6 @@
 //! The pickle form: from a checkpoint to the object graph that Python would hold.
 //!
-//! What an instance of a class holds, and how, is its [`PickledInstance`].
-
-mod state_dict;
+//! A [`PickledInstance`] says how an instance of a class is pickled.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -63,8 +61,9 @@ fn refuse_unknown_keys(checkpoint: &NNCheckpoint) -> Result<()> {
     }
 }
 
-struct Encoder<'a> {
-    builder: TorchBuilder,
+/// Builds the graph of one checkpoint.
+pub(super) struct Encoder<'a> {
+    pub(super) builder: TorchBuilder,
     /// The members of NNx's enums met so far: each is one object in Python.
     members: HashMap<(&'static str, &'static str), NodeId>,
     checkpoint: &'a NNCheckpoint,

@@ -40,7 +40,7 @@ pub(super) enum Role {
 
 impl<'a> Child<'a> {
     fn new(key: impl Into<Cow<'a, str>>, id: NodeId) -> Self {
-        Self::of_role(key, id, Role::Persistent)
+        Self::with_role(key, id, Role::Persistent)
     }
 
     /// Whether it is a number that is listed as a tensor.
@@ -48,7 +48,7 @@ impl<'a> Child<'a> {
         self.role == Role::ScalarTensor && number::dtype(graph.node(self.id)).is_some()
     }
 
-    fn of_role(key: impl Into<Cow<'a, str>>, id: NodeId, role: Role) -> Self {
+    fn with_role(key: impl Into<Cow<'a, str>>, id: NodeId, role: Role) -> Self {
         Self {
             key: key.into(),
             id,

@@ -9,8 +9,6 @@
 //! The result is the graph of a file that `torch.save` would write today: each tensor a call
 //! of `_rebuild_tensor_v2`, each storage a persistent id of five members.
 
-mod member;
-
 use std::collections::HashMap;
 
 use super::load_context::LoadContext;
@@ -23,13 +21,14 @@ use super::stream::Stream;
 use crate::error::{Error, ErrorKind, Result};
 use crate::pickle::{Call, Graph, Node, NodeId, Object, Text};
 use crate::source::ByteRange;
+use crate::tar;
 
 /// Characters of a key in decimal: a sign and 19 digits.
 const MAX_DIGITS: usize = 20;
 
 /// Reads a tar container; of the storages only their counts are read.
 pub(super) fn read(bytes: &ByteRange, context: &mut LoadContext) -> Result<TorchObject> {
-    let members = member::list(bytes)?;
+    let members = tar::members(bytes)?;
     let member = |name: &str| {
         members.get(name).ok_or_else(|| {
             Error::new(ErrorKind::NotACheckpoint {

@@ -1,13 +1,10 @@
 //! Reading the zip container (PyTorch 1.6 and later).
 
-mod foreign;
-
-pub(crate) use foreign::is_package;
-
 use std::collections::HashMap;
 
 use bytes::Bytes;
 
+use super::foreign_zip::{self, is_package};
 use super::legacy::load_from_bytes;
 use super::load_context::LoadContext;
 use super::object::TorchObject;
@@ -127,9 +124,9 @@ fn root_folder(archive: &ZipArchive, context: &mut LoadContext) -> Result<String
         entry
             .name()
             .strip_suffix("/data.pkl")
-            .filter(|root| !root.contains('/') && *root != foreign::MACOS)
+            .filter(|root| !root.contains('/') && *root != foreign_zip::MACOS)
     });
-    let root = roots.next().ok_or_else(|| foreign::error(archive))?;
+    let root = roots.next().ok_or_else(|| foreign_zip::error(archive))?;
     if let Some(other) = roots.next() {
         return Err(Error::malformed(format!(
             "two folders hold a `data.pkl`, `{}` and `{}`; which one counts is a matter of the \
@@ -138,8 +135,8 @@ fn root_folder(archive: &ZipArchive, context: &mut LoadContext) -> Result<String
             shown(other)
         )));
     }
-    if foreign::is_package(archive) {
-        return Err(foreign::error(archive));
+    if is_package(archive) {
+        return Err(foreign_zip::error(archive));
     }
     if first.name().split_once('/').map(|(folder, _)| folder) != Some(root) {
         context.notes.push(format!(

@@ -56,7 +56,7 @@ pub(super) fn run(arguments: &Evaluate) -> Result<Outcome, Failure> {
             other => table.push([name.to_owned(), shown(other)]),
         }
     }
-    Ok(Outcome::success(table.render(&Page::of_stdout())).with_notes(&notes))
+    Ok(Outcome::success(table.render(&Page::for_stdout())).with_notes(&notes))
 }
 
 fn shown(value: &Value) -> String {

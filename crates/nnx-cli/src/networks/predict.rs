@@ -164,7 +164,7 @@ fn table(
             shown(values),
         ]);
     }
-    Ok(table.render(&Page::of_stdout()))
+    Ok(table.render(&Page::for_stdout()))
 }
 
 /// The classes of rows, and their number in each row; `None` if they do not belong to rows.

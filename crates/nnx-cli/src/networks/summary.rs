@@ -103,7 +103,7 @@ fn text(object: &SummaryReport) -> String {
         "{} on {}\n\n{}\n{}, {} trainable\n",
         object.net,
         inputs.join(" and "),
-        table.render(&Page::of_stdout()),
+        table.render(&Page::for_stdout()),
         size::count(object.parameters, "parameter"),
         size::grouped(object.trainable as u128)
     )

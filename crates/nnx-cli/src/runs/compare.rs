@@ -99,7 +99,7 @@ pub(super) fn run(arguments: &Compare) -> Result<Outcome, Failure> {
             warnings,
         })
     } else {
-        let page = Page::of_stdout();
+        let page = Page::for_stdout();
         let mut out = format!("A {}\nB {}\n", escaped(&a), escaped(&b));
         for (warnings, name) in warnings.iter().zip(["A: ", "B: "]) {
             out.push_str(&warnings::paragraphs(warnings, name, &page));

@@ -58,7 +58,7 @@ pub(super) fn run(runs_dir: &RunsDir) -> Result<Outcome, Failure> {
         ("Epoch", Side::Right),
         ("Last change", Side::Left),
     ]);
-    let page = Page::of_stdout();
+    let page = Page::for_stdout();
     let (mut runs, mut failed) = (Vec::new(), Vec::new());
     for (folder, summary) in RunSummary::all(root)? {
         let star = if best.as_deref() == Some(&folder) {

@@ -64,7 +64,7 @@ pub(super) fn run(arguments: &Plot) -> Result<Outcome, Failure> {
             notes: chart.notes,
         })
     } else {
-        let page = Page::of_stdout();
+        let page = Page::for_stdout();
         let mut text = format!(
             "{}: {}, {}\n",
             escaped(&output.to_string_lossy()),

@@ -84,7 +84,7 @@ pub(super) fn run(arguments: &One) -> Result<Outcome, Failure> {
     let text = if arguments.runs_dir.json {
         json::object(&shown)
     } else {
-        text(&shown, (&run, &epochs), &Page::of_stdout())
+        text(&shown, (&run, &epochs), &Page::for_stdout())
     };
     Ok(Outcome::success(text))
 }

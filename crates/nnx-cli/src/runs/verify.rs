@@ -87,7 +87,7 @@ pub(super) fn run(arguments: &One) -> Result<Outcome, Failure> {
     let text = if arguments.runs_dir.json {
         json::object(&verification)
     } else {
-        text::render(&verification, &Page::of_stdout())
+        text::render(&verification, &Page::for_stdout())
     };
     let status = match verdict {
         Verdict::Sound => EXIT_OK,

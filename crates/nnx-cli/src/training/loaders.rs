@@ -30,7 +30,7 @@ impl Loaders {
         let data = Data::read(path, arguments.header)?;
         let mut loaders = data
             .samples(model, &arguments.target, "--target")
-            .and_then(|samples| Self::of(samples, arguments))
+            .and_then(|samples| Self::from_samples(samples, arguments))
             .map_err(|failure| failure.in_path(path))?;
         loaders.notes = data.notes();
         if let Some(path) = &arguments.val {
@@ -44,7 +44,7 @@ impl Loaders {
     }
 
     /// The data that is trained on, split where the arguments say so or a graph has masks.
-    fn of(samples: Samples, arguments: &Train) -> Result<Self, Failure> {
+    fn from_samples(samples: Samples, arguments: &Train) -> Result<Self, Failure> {
         let parts = |rows: usize| -> Result<Option<Split>, Failure> {
             let Some(shares) = arguments.split else {
                 return Ok(None);

@@ -82,7 +82,7 @@ impl End<'_> {
         } else {
             let best = best.as_ref();
             let best = best.map(|best| format!("best epoch {}: {}", best.epoch, best_text(best)));
-            self.text(epochs, best.as_deref(), &folder, &Page::of_stdout())
+            self.text(epochs, best.as_deref(), &folder, &Page::for_stdout())
         };
         let status = if self.trained.interrupted {
             STATUS

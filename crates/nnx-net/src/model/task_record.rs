@@ -115,7 +115,7 @@ impl<'a> TaskRecord<'a> {
                         ratio(self.rows.right_elements, self.count),
                     ),
                 ]);
-                Some((accuracy, Scores::of(&present, Average::Macro)))
+                Some((accuracy, Scores::from_counts(&present, Average::Macro)))
             }
             _ => {
                 let count = ratio(self.count, 1);

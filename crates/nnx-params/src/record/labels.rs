@@ -176,7 +176,7 @@ impl Indicators {
 
 impl Scores {
     /// The scores of classes with those counts, by scikit-learn's rules with `zero_division=0`.
-    pub fn of(counts: &[ConfusionCounts], average: Average) -> Self {
+    pub fn from_counts(counts: &[ConfusionCounts], average: Average) -> Self {
         match average {
             Average::Micro => {
                 let all =

@@ -60,7 +60,7 @@ pub(super) fn children<'a>(graph: &'a Graph, module: &Object) -> Option<Vec<Chil
         for (index, &(name, id)) in pairs.iter().enumerate() {
             // `register_parameter(name, None)` and its kind: `state_dict()` leaves them out.
             if !graph.is_none(id) {
-                children.push(Child::of_role(super::key(graph, name, index), id, role));
+                children.push(Child::with_role(super::key(graph, name, index), id, role));
             }
         }
     };
@@ -76,12 +76,12 @@ pub(super) fn children<'a>(graph: &'a Graph, module: &Object) -> Option<Vec<Chil
         let key = super::key(graph, name, index);
         let is_told = HOLDERS.contains(&&*key) || added.contains(&&*key);
         if !is_told && !says_nothing(graph, &key, id) {
-            children.push(Child::of_role(key, id, Role::NonPersistent));
+            children.push(Child::with_role(key, id, Role::NonPersistent));
         }
     }
     for (index, &(name, id)) in beside.iter().enumerate() {
         if id != state {
-            children.push(Child::of_role(
+            children.push(Child::with_role(
                 super::key(graph, name, index),
                 id,
                 Role::NonPersistent,

@@ -94,7 +94,7 @@ pub(super) fn add<'a>(
         };
         match addition {
             Attribute(_) => children.push(Child::new(name, id)),
-            Number(_) => children.push(Child::of_role(name, id, Role::ScalarTensor)),
+            Number(_) => children.push(Child::with_role(name, id, Role::ScalarTensor)),
             PackedWeight(_) => packed_weight(graph, name, id, children),
         }
         told.push(name);
@@ -126,7 +126,7 @@ fn packed_weight<'a>(
     for (index, &member) in members.iter().enumerate() {
         if index != 1 {
             let key = format!("{name}.{index}");
-            children.push(Child::of_role(key, member, Role::NonPersistent));
+            children.push(Child::with_role(key, member, Role::NonPersistent));
         }
     }
 }
@@ -161,14 +161,14 @@ pub(super) fn of_tuple<'a>(graph: &'a Graph, module: &Object) -> Option<Vec<Chil
             Number(_) => (Role::ScalarTensor, addition),
             _ => (Role::Persistent, addition),
         };
-        children.extend(value(name).map(|(_, &id)| Child::of_role(*name, id, role)));
+        children.extend(value(name).map(|(_, &id)| Child::with_role(*name, id, role)));
     }
     let is_kept = |name: &str| children.iter().any(|child| child.key == name);
     let rest: Vec<Child<'_>> = names
         .iter()
         .zip(values)
         .filter(|(name, _)| !is_kept(name))
-        .map(|(name, &id)| Child::of_role(*name, id, Role::NonPersistent))
+        .map(|(name, &id)| Child::with_role(*name, id, Role::NonPersistent))
         .collect();
     children.extend(rest);
     Some(children)

@@ -15,9 +15,9 @@ use crate::{Dtype, TensorClass};
 mod hooks;
 
 /// A graph in the making.
-struct Made(Graph);
+struct Fixture(Graph);
 
-impl Made {
+impl Fixture {
     fn new() -> Self {
         Self(Graph::new(2))
     }
@@ -157,21 +157,21 @@ const UNTYPED: (&str, &str) = ("torch.storage", "UntypedStorage");
 
 /// The message with which a tensor is refused.
 #[track_caller]
-fn refused(made: Made, id: NodeId, message: &str) {
+fn refused(made: Fixture, id: NodeId, message: &str) {
     let error = made.opened().tensor(id).unwrap_err().to_string();
     assert!(error.contains(message), "{error}");
 }
 
 /// The message with which a file is refused.
 #[track_caller]
-fn unreadable(made: Made, message: &str) {
+fn unreadable(made: Fixture, message: &str) {
     let error = made.read(false).unwrap_err().to_string();
     assert!(error.contains(message), "{error}");
 }
 
 #[test]
 fn a_tensor_over_a_view_shares_the_storage_and_stays_within_the_view() {
-    let mut made = Made::new();
+    let mut made = Fixture::new();
     let view = made.view("v", 2, 2);
     let storage = made.storage(FLOAT, "0", 6, Some(view));
     let (inside, outside) = (made.tensor(storage, 0, 2), made.tensor(storage, 0, 3));
@@ -199,20 +199,20 @@ fn a_tensor_over_a_view_shares_the_storage_and_stays_within_the_view() {
 #[test]
 fn views_lie_within_their_storage_and_agree() {
     for (start, count) in [(5, 2), (7, 0), (-1, 2), (0, i64::MAX)] {
-        let mut made = Made::new();
+        let mut made = Fixture::new();
         let view = made.view("v", start, count);
         made.storage(FLOAT, "0", 6, Some(view));
         assert!(made.read(false).is_err(), "{start} {count}");
     }
 
-    let mut made = Made::new();
+    let mut made = Fixture::new();
     for start in [0, 1] {
         let view = made.view("v", start, 2);
         made.storage(FLOAT, "0", 6, Some(view));
     }
     unreadable(made, "two persistent ids give view `v` different forms");
 
-    let mut made = Made::new();
+    let mut made = Fixture::new();
     let view = made.view("1", 0, 2);
     made.storage(FLOAT, "0", 6, Some(view));
     made.storage(FLOAT, "1", 6, None);
@@ -222,7 +222,7 @@ fn views_lie_within_their_storage_and_agree() {
 #[test]
 fn storage_classes_are_known_by_module_and_name() {
     for (module, name) in [("torch", "FloatStorage"), ("torch.cuda", "FloatStorage")] {
-        let mut made = Made::new();
+        let mut made = Fixture::new();
         let storage = made.storage((module, name), "0", 6, None);
         let tensor = made.tensor(storage, 0, 6);
         let info = made.opened().tensor_info(tensor).unwrap().unwrap();
@@ -233,7 +233,7 @@ fn storage_classes_are_known_by_module_and_name() {
         ("evil", "FloatStorage"),
         ("torch.cuda", "UntypedStorage"),
     ] {
-        let mut made = Made::new();
+        let mut made = Fixture::new();
         made.storage((module, name), "0", 6, None);
         unreadable(
             made,
@@ -244,7 +244,7 @@ fn storage_classes_are_known_by_module_and_name() {
 
 #[test]
 fn references_of_two_dtypes_are_one_storage_when_they_agree_on_its_bytes() {
-    let mut made = Made::new();
+    let mut made = Fixture::new();
     let bytes = made.storage(UNTYPED, "0", 8, None);
     let floats = made.storage(FLOAT, "0", 2, None);
     let (a, b) = (made.tensor_of(bytes, "uint16"), made.tensor(floats, 0, 2));
@@ -252,7 +252,7 @@ fn references_of_two_dtypes_are_one_storage_when_they_agree_on_its_bytes() {
     let [a, b] = [a, b].map(|id| object.tensor(id).unwrap().unwrap());
     assert!(a.storage().is_same(b.storage()));
 
-    let mut made = Made::new();
+    let mut made = Fixture::new();
     made.storage(UNTYPED, "0", 2, None);
     made.storage(FLOAT, "0", 2, None);
     unreadable(
@@ -263,14 +263,14 @@ fn references_of_two_dtypes_are_one_storage_when_they_agree_on_its_bytes() {
 
 #[test]
 fn big_endian_storages_are_turned_round_by_the_dtype_of_their_tensors() {
-    let mut made = Made::new();
+    let mut made = Fixture::new();
     let storage = made.storage(UNTYPED, "0", 4, None);
     let tensor = made.tensor_of(storage, "uint16");
     let object = made.read(true).unwrap();
     let tensor = object.tensor(tensor).unwrap().unwrap();
     assert_eq!(&*tensor.to_bytes().unwrap(), &[1, 0, 3, 2]);
 
-    let mut made = Made::new();
+    let mut made = Fixture::new();
     let storage = made.storage(UNTYPED, "0", 8, None);
     let (a, _) = (
         made.tensor_of(storage, "uint16"),
@@ -282,7 +282,7 @@ fn big_endian_storages_are_turned_round_by_the_dtype_of_their_tensors() {
 
 #[test]
 fn calls_within_calls_end() {
-    let mut made = Made::new();
+    let mut made = Fixture::new();
     let mut id = made.vector();
     for _ in 0..MAX_NESTING {
         id = made.parameter(id);
@@ -298,7 +298,7 @@ fn calls_within_calls_end() {
 
 #[test]
 fn calls_that_hold_themselves_end() {
-    let mut made = Made::new();
+    let mut made = Fixture::new();
     let none = made.0.root();
     let parameter = made.parameter(none);
     let callable = made.global("torch._utils", "_rebuild_parameter");
@@ -312,7 +312,7 @@ fn calls_that_hold_themselves_end() {
     }));
     refused(made, parameter, "more than 8 others");
 
-    let mut made = Made::new();
+    let mut made = Fixture::new();
     let none = made.0.root();
     let function = made.global("torch._tensor", "_rebuild_from_type_v2");
     let class = made.global("torch", "Tensor");
@@ -327,7 +327,7 @@ fn calls_that_hold_themselves_end() {
 
 #[test]
 fn a_quantised_tensor_is_no_scale_of_itself() {
-    let mut made = Made::new();
+    let mut made = Fixture::new();
     let storage = made.storage(("torch", "QInt8Storage"), "0", 2, None);
     let quantizer = made.tuple(Vec::new());
     let args = vec![
@@ -348,7 +348,7 @@ fn a_quantised_tensor_is_no_scale_of_itself() {
 
 #[test]
 fn what_a_pickle_does_to_a_tensor_later_is_not_overlooked() {
-    let mut made = Made::new();
+    let mut made = Fixture::new();
     let tensor = made.vector();
     let (key, value) = (made.int(0), made.int(7));
     if let Node::Object(object) = made.0.node_mut(tensor) {
@@ -356,7 +356,7 @@ fn what_a_pickle_does_to_a_tensor_later_is_not_overlooked() {
     }
     refused(made, tensor, "changes after it was made");
 
-    let mut made = Made::new();
+    let mut made = Fixture::new();
     let tensor = made.vector();
     let state = made.ints(&[0, 0, 0, 0]);
     if let Node::Object(object) = made.0.node_mut(tensor) {
@@ -364,7 +364,7 @@ fn what_a_pickle_does_to_a_tensor_later_is_not_overlooked() {
     }
     refused(made, tensor, "changes after it was made");
 
-    let mut made = Made::new();
+    let mut made = Fixture::new();
     let data = made.vector();
     let (key, value) = (made.text("data"), made.vector());
     let state = made.0.push(Node::Dict(vec![(key, value)]));
@@ -375,7 +375,7 @@ fn what_a_pickle_does_to_a_tensor_later_is_not_overlooked() {
 
 #[test]
 fn tensors_without_elements_of_their_own_are_named() {
-    let mut made = Made::new();
+    let mut made = Fixture::new();
     let args = vec![
         made.global("my.module", "Wrapped"),
         made.global("torch", "bfloat16"),
@@ -406,7 +406,7 @@ fn tensors_without_elements_of_their_own_are_named() {
         ("torch._utils", "_rebuild_device_tensor_from_numpy"),
         ("torch._utils", "_rebuild_something_new"),
     ] {
-        let mut made = Made::new();
+        let mut made = Fixture::new();
         let id = made.call(module, name, Vec::new());
         refused(
             made,
@@ -418,7 +418,7 @@ fn tensors_without_elements_of_their_own_are_named() {
 
 #[test]
 fn arguments_that_do_not_fit_are_refused() {
-    let mut made = Made::new();
+    let mut made = Fixture::new();
     let id = made.utils("_rebuild_tensor_v2", Vec::new());
     refused(
         made,
@@ -426,7 +426,7 @@ fn arguments_that_do_not_fit_are_refused() {
         "`torch._utils._rebuild_tensor_v2` does not take 0 arguments",
     );
 
-    let mut made = Made::new();
+    let mut made = Fixture::new();
     let number = made.int(3);
     let id = made.tensor(number, 0, 1);
     refused(
@@ -435,12 +435,12 @@ fn arguments_that_do_not_fit_are_refused() {
         "must be a persistent id of one, got the integer `3`",
     );
 
-    let mut made = Made::new();
+    let mut made = Fixture::new();
     let storage = made.storage(("torch", "QInt8Storage"), "0", 2, None);
     let id = made.tensor(storage, 0, 2);
     refused(made, id, "a qint8 tensor without scale and zero point");
 
-    let mut made = Made::new();
+    let mut made = Fixture::new();
     let number = made.int(3);
     let id = made.parameter(number);
     refused(
@@ -449,7 +449,7 @@ fn arguments_that_do_not_fit_are_refused() {
         "the data of a parameter must be a tensor, got the integer `3`",
     );
 
-    let mut made = Made::new();
+    let mut made = Fixture::new();
     let storage = made.storage(FLOAT, "0", 2, None);
     let (key, value) = (made.text("conj"), made.bool(true));
     let metadata = made.0.push(Node::Dict(vec![(key, value)]));
@@ -470,7 +470,7 @@ fn arguments_that_do_not_fit_are_refused() {
 #[test]
 fn attributes_are_bounded() {
     let with_attributes = |count: i64| {
-        let mut made = Made::new();
+        let mut made = Fixture::new();
         let data = made.vector();
         let value = made.int(0);
         let pairs = (0..count).map(|key| (made.int(key), value)).collect();

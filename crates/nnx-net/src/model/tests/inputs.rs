@@ -6,7 +6,7 @@ use nnx_params::{NNConvParams, NNMoEParams, NNParams, NNTransformerParams, NNViT
 use super::*;
 use crate::error::ErrorKind;
 
-fn of(net: Nets, params: impl Into<NetParams>) -> NNModel {
+fn model_of(net: Nets, params: impl Into<NetParams>) -> NNModel {
     let model_params = NNModelParams::builder(net).build().unwrap();
     NNModel::new(params.into(), model_params, 0).unwrap()
 }
@@ -38,7 +38,7 @@ fn experts() {
     let params = NNMoEParams::builder(4, 2, 3)
         .hidden_dims([3])
         .dropout_prob(0.0);
-    let model = of(Nets::FeedFwdMoe, params.build().unwrap());
+    let model = model_of(Nets::FeedFwdMoe, params.build().unwrap());
     let takes = "feed_fwd_moe takes at least one float32 row of `4` numbers, got";
     check(
         &model,
@@ -63,7 +63,7 @@ fn images_of_conv() {
     let params = NNConvParams::builder(64, 2, [3])
         .kernel_size(3)
         .dropout_prob(0.0);
-    let model = of(Nets::Conv, params.build().unwrap());
+    let model = model_of(Nets::Conv, params.build().unwrap());
     let takes = "conv takes at least one float32 row of `64` numbers, got";
     check(
         &model,
@@ -92,7 +92,7 @@ fn tokens() {
         .d_model(4)
         .n_heads(1)
         .max_seq_len(3);
-    let model = of(Nets::Transformer, params.build().unwrap());
+    let model = model_of(Nets::Transformer, params.build().unwrap());
     let takes = "transformer takes int64 token ids of shape `[N, T]` with `T` from `1` to `3`, got";
     check(
         &model,
@@ -149,7 +149,7 @@ fn images_of_vit() {
         .d_model(4)
         .n_layers(1)
         .n_heads(1);
-    let model = of(Nets::Vit, params.build().unwrap());
+    let model = model_of(Nets::Vit, params.build().unwrap());
     let takes = "vit takes at least one float32 image of shape `[3, 4, 4]`, got";
     check(
         &model,
@@ -190,7 +190,7 @@ fn images_of_vit() {
 fn graphs() {
     for net in [Nets::GraphConv, Nets::GraphSage, Nets::GraphAtt] {
         let params = NNParams::builder(4, 2).n_heads(1).dropout_prob(0.0);
-        let model = of(net, params.build().unwrap());
+        let model = model_of(net, params.build().unwrap());
         let nodes = || zeros(&[3, 4], DType::F32);
         let takes = format!("{net} takes two inputs, nodes and edges, got");
         check(&model, &[nodes()], &format!("{takes} `1` inputs"));

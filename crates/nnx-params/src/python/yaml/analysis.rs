@@ -21,22 +21,22 @@ pub(super) fn is_simple_key(text: &str) -> bool {
 
 /// The style of a text in a block collection.
 pub(super) fn style(text: &str, is_key: bool, mode: Mode) -> Style {
-    let found = Found::of(text, mode);
-    let is_multiline_key = is_key && found.breaks;
+    let features = TextFeatures::new(text, mode);
+    let is_multiline_key = is_key && features.breaks;
     let is_empty_key = is_key && text.is_empty();
-    let may_be_plain = !found.forbids_plain() && !is_empty_key;
+    let may_be_plain = !features.forbids_plain() && !is_empty_key;
     if may_be_plain && resolve(text) == Resolved::Text {
         Style::Plain
-    } else if !found.forbids_single() && !is_multiline_key {
+    } else if !features.forbids_single() && !is_multiline_key {
         Style::Single
     } else {
         Style::Double
     }
 }
 
-/// What is found in a text.
+/// The features of a text that limit its style.
 #[derive(Debug, Default)]
-struct Found {
+struct TextFeatures {
     /// A character, or a pair, that would be read as part of the syntax.
     indicator: bool,
     /// A character that must be escaped.
@@ -51,9 +51,9 @@ struct Found {
     space_break: bool,
 }
 
-impl Found {
-    fn of(text: &str, mode: Mode) -> Self {
-        let mut found = Self {
+impl TextFeatures {
+    fn new(text: &str, mode: Mode) -> Self {
+        let mut features = Self {
             indicator: text.starts_with("---") || text.starts_with("..."),
             ..Self::default()
         };
@@ -61,16 +61,16 @@ impl Found {
         let mut characters = text.chars().peekable();
         while let Some(c) = characters.next() {
             let next = characters.peek().copied();
-            found.indicator |= is_indicator(previous, c, next);
-            found.breaks |= is_break(c);
-            found.special |= is_special(c, mode);
+            features.indicator |= is_indicator(previous, c, next);
+            features.breaks |= is_break(c);
+            features.special |= is_special(c, mode);
             let at_edge = previous.is_none() || next.is_none();
-            found.blank_edge |= at_edge && (c == ' ' || is_break(c));
-            found.break_space |= c == ' ' && previous.is_some_and(is_break);
-            found.space_break |= is_break(c) && previous == Some(' ');
+            features.blank_edge |= at_edge && (c == ' ' || is_break(c));
+            features.break_space |= c == ' ' && previous.is_some_and(is_break);
+            features.space_break |= is_break(c) && previous == Some(' ');
             previous = Some(c);
         }
-        found
+        features
     }
 
     fn forbids_plain(&self) -> bool {

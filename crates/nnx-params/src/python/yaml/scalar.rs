@@ -15,7 +15,7 @@ pub(super) struct Page {
 
 impl Page {
     /// An empty one.
-    pub(super) fn of(mode: Mode) -> Self {
+    pub(super) fn new(mode: Mode) -> Self {
         Self {
             text: String::new(),
             column: 0,

@@ -21,7 +21,7 @@ const STEP: usize = 2;
 /// assert_eq!(to_yaml(&state), "lr: 1.0\nweight_decay: 5.0e-05\n");
 /// ```
 pub fn to_yaml(state: &State) -> String {
-    document(state, Page::of(Mode::Sorted))
+    document(state, Page::new(Mode::Sorted))
 }
 
 /// The text that PyYAML's `dump(state, sort_keys=False, allow_unicode=True)` gives: the same with the
@@ -35,7 +35,7 @@ pub fn to_yaml(state: &State) -> String {
 /// assert_eq!(to_yaml_in_order(&state), "b: 日本\na: 08\nc: '1:30'\n");
 /// ```
 pub fn to_yaml_in_order(state: &State) -> String {
-    document(state, Page::of(Mode::InOrder))
+    document(state, Page::new(Mode::InOrder))
 }
 
 fn document(state: &State, mut page: Page) -> String {

@@ -24,7 +24,7 @@ impl NNEvaluationDataPoint {
     /// There is no sample, or the two are not labels of the same samples.
     pub fn of(truth: &Labels, predicted: &Labels, average: Average) -> Result<Self> {
         let (accuracy, counts) = truth.confusion(predicted)?;
-        let scores = Scores::of(&counts, average);
+        let scores = Scores::from_counts(&counts, average);
         Ok(Self {
             f1: Some(Number::Float(scores.f1)),
             recall: Some(Number::Float(scores.recall)),

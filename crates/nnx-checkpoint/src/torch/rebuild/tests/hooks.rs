@@ -1,12 +1,12 @@
 //! Backward hooks.
 
-use super::{FLOAT, Made};
+use super::{FLOAT, Fixture};
 use crate::pickle::{Node, NodeId};
 
 #[test]
 fn backward_hooks_are_refused_wherever_a_tensor_has_them() {
     /// Hooks as `{0: hook}`, or none as PyTorch writes it.
-    fn hooks(made: &mut Made, any: bool) -> NodeId {
+    fn hooks(made: &mut Fixture, any: bool) -> NodeId {
         let id = made.call("collections", "OrderedDict", Vec::new());
         let (key, hook) = (made.int(0), made.global("my.module", "hook"));
         if let Node::Object(object) = made.0.node_mut(id)
@@ -17,7 +17,7 @@ fn backward_hooks_are_refused_wherever_a_tensor_has_them() {
         id
     }
     for any in [false, true] {
-        let mut made = Made::new();
+        let mut made = Fixture::new();
         let hooks = hooks(&mut made, any);
         let storage = made.storage(FLOAT, "0", 6, None);
         let mut args = vec![

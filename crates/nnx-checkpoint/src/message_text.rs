@@ -46,7 +46,7 @@ pub(crate) fn names_in_words(names: &[&str], most: usize) -> String {
 
 /// At most `bytes` bytes of a text, and a sign where more would follow; control characters are
 /// escaped, so that a message stays one line.
-pub(super) fn shorten(text: &str, bytes: usize) -> String {
+pub(crate) fn shorten(text: &str, bytes: usize) -> String {
     shorten_characters(text.chars(), bytes)
 }
 
