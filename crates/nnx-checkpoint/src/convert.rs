@@ -1,26 +1,30 @@
 //! Conversion of one kind of checkpoint into another.
 
+mod comparison;
+mod job;
 mod options;
 mod output;
 mod plan;
 mod report;
 mod selection;
+mod share;
 mod target;
 mod verify;
 
-use std::collections::HashSet;
-use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
+use self::job::Job;
 pub use self::options::{ConvertOptions, SharedTensors};
 use self::output::Meter;
 use self::plan::{FilePlan, Plan};
 pub use self::report::{Conversion, Progress};
+pub use self::share::{Share, Worker};
 use self::target::Target;
 use crate::error::{Error, Result};
-use crate::save::{NewFile, save_atomic};
-use crate::{CheckpointReader, Format, OpenOptions, TargetFormat};
+use crate::source::Folder;
+use crate::target_folder::TargetFolder;
+use crate::{CheckpointReader, Format, LocalFolder, OpenOptions, TargetFormat};
 
 /// Converts a checkpoint: a file of any format, or a folder, into a safetensors file or what
 /// `torch.save` writes.
@@ -83,139 +87,153 @@ pub fn convert_with(
     options: &ConvertOptions,
     progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Conversion> {
-    let open = OpenOptions::default()
+    let (source, target) = (source.as_ref(), target.as_ref());
+    let (reader, opened) = CheckpointReader::open_located(source, &open_options(options))?;
+    let opened = opened.file_name().unwrap_or_default().to_string_lossy();
+    let source = Source {
+        reader,
+        opened: opened.into_owned(),
+        path: source.to_path_buf(),
+    };
+    let in_target = |error: Error| error.in_path(target);
+    let (folder, name) = target::on_disk(target, options).map_err(in_target)?;
+    let folder = LocalFolder::new(folder, true);
+    let target = Target::new(&folder, name, &source.opened, options).map_err(in_target)?;
+    run(source, &target, options, progress)
+}
+
+/// [`convert_with`], from a file in a folder to a file in another one, wherever they are: on the
+/// disk, in a bucket, on the Hub. Without a name, the source is the weights in its folder, and the
+/// target is the file of the standard name.
+///
+/// ```
+/// use std::ops::ControlFlow;
+///
+/// use nnx_checkpoint::{ConvertOptions, LocalFolder, StateDict, convert_between};
+/// # let folder = tempfile::tempdir()?;
+/// # let tensor = nnx_checkpoint::Tensor::from_bytes(vec![1, 2], nnx_checkpoint::Dtype::UInt8, &[2])?;
+/// # let mut state = StateDict::new();
+/// # state.insert("w", tensor);
+/// # state.save_safetensors(folder.path().join("a.safetensors"))?;
+///
+/// let folder = LocalFolder::new(folder.path(), true);
+/// let done = convert_between(
+///     (&folder, Some("a.safetensors")),
+///     (&folder, Some("b.pt")),
+///     &ConvertOptions::default(),
+///     &mut |_| ControlFlow::Continue(()),
+/// )?;
+/// assert_eq!(done.tensors, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// As for [`convert_with`], and those of the folders.
+pub fn convert_between(
+    (source, name): (&dyn Folder, Option<&str>),
+    (target, target_name): (&dyn TargetFolder, Option<&str>),
+    options: &ConvertOptions,
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+) -> Result<Conversion> {
+    let (reader, opened) = CheckpointReader::open_named(source, name, &open_options(options))?;
+    let source = Source {
+        reader,
+        opened,
+        path: source.path(name.unwrap_or_default()),
+    };
+    let target = Target::new(target, target_name, &source.opened, options)
+        .map_err(|error| error.in_path(&target.path(target_name.unwrap_or_default())))?;
+    run(source, &target, options, progress)
+}
+
+/// How the source of a conversion is opened.
+fn open_options(options: &ConvertOptions) -> OpenOptions {
+    OpenOptions::default()
         .limits(options.limits)
         .verify(options.verify)
-        .allow_dangerous_globals(true);
-    let (reader, opened) = CheckpointReader::open_located(source.as_ref(), &open)?;
-    let in_source = |error: Error| error.in_path(source.as_ref());
-    let in_target = |error: Error| error.in_path(target.as_ref());
-    let target = Target::new(target.as_ref(), &opened, options).map_err(in_target)?;
-    let plan = plan::plan(&reader, &target, options).map_err(in_source)?;
+        .allow_dangerous_globals(true)
+}
+
+/// The source of a conversion, open.
+struct Source {
+    reader: CheckpointReader,
+    /// The name of the file that was opened.
+    opened: String,
+    /// The path by which errors call it.
+    path: PathBuf,
+}
+
+fn run(
+    source: Source,
+    target: &Target<'_>,
+    options: &ConvertOptions,
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+) -> Result<Conversion> {
+    let Source { reader, path, .. } = source;
+    let in_source = |error: Error| error.in_path(&path);
+    share::check(options)?;
+    let plan = plan::plan(&reader, target, options).map_err(in_source)?;
     if !options.allow_empty {
         plan.check_elements(&reader).map_err(in_source)?;
     }
-    // A reader takes the index before the single file, and one of the two is of something else then.
-    let (index, single) = (target.index(), target.single());
-    target.check_free(plan.paths().chain([&index, &single]), options.overwrite)?;
-    let conversion = plan.report(&reader, &target).map_err(in_source)?;
+    let conversion = plan
+        .report(&reader, target, options.share)
+        .map_err(in_source)?;
+    let mut job = Job {
+        plan: &plan,
+        target,
+        source: &path,
+        options,
+        meter: Meter {
+            progress: Progress {
+                done: 0,
+                total: plan.work(options),
+            },
+            tell: progress,
+        },
+    };
+    job.check_free()?;
     // The storages of the plan know where their bytes are; the names and the graph can go.
     drop(reader);
     if options.dry_run {
         return Ok(conversion);
     }
-    let mut meter = Meter {
-        progress: Progress {
-            done: 0,
-            total: plan.work(options.verify),
-        },
-        tell: progress,
-    };
-    let mut written = Vec::new();
-    for file in &plan.files {
-        written.push(write(file, source.as_ref(), options, &mut meter)?);
+    match options.share {
+        Share::Whole => job.write_all()?,
+        Share::Worker(_) => job.write_shards()?,
+        Share::Index => job.write_index()?,
     }
-    put_in_place(&plan, &target, written, options)?;
     Ok(conversion)
 }
 
-/// Writes one file beside its target.
-fn write(
-    plan: &FilePlan,
-    source: &Path,
-    options: &ConvertOptions,
-    meter: &mut Meter<'_>,
-) -> Result<(NewFile, PathBuf)> {
-    let in_target = |error: Error| error.in_path(&plan.path);
-    let file = NewFile::beside(&plan.path).map_err(in_target)?;
-    let written = output::write(plan, source, &file, options, meter).map_err(in_target)?;
-    if options.verify {
-        verify::verify(plan, &file, &written, &options.limits, meter).map_err(in_target)?;
-    }
-    file.sync().map_err(in_target)?;
-    Ok((file, plan.path.clone()))
-}
-
-/// Renames what was written, and removes what an earlier conversion left of the same target: an old
-/// index would lead readers to old shards.
-fn put_in_place(
-    plan: &Plan,
-    target: &Target,
-    written: Vec<(NewFile, PathBuf)>,
-    options: &ConvertOptions,
-) -> Result<()> {
-    if !options.overwrite {
-        for (file, path) in written {
-            file.become_target().map_err(|error| error.in_path(&path))?;
-        }
-        return write_index(plan);
-    }
-    let was_sharded = target.index().symlink_metadata().is_ok();
-    let earlier = if was_sharded || plan.index.is_some() {
-        target.earlier()
-    } else {
-        Vec::new()
-    };
-    remove(&target.index())?;
-    let mut kept = HashSet::new();
-    for (file, path) in written {
-        file.replace_target()
-            .map_err(|error| error.in_path(&path))?;
-        kept.insert(path);
-    }
-    write_index(plan)?;
-    for path in earlier.iter().filter(|path| !kept.contains(*path)) {
-        remove(path)?;
-    }
-    Ok(())
-}
-
-fn write_index(plan: &Plan) -> Result<()> {
-    match &plan.index {
-        Some((path, text)) => save_atomic(path, |w| Ok(w.write_all(text.as_bytes())?)),
-        None => Ok(()),
-    }
-}
-
-fn remove(path: &Path) -> Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(Error::from(error).in_path(path))
-        }
-        _ => Ok(()),
-    }
-}
-
 impl Plan {
-    /// Every file that will be there.
-    fn paths(&self) -> impl Iterator<Item = &PathBuf> {
-        let files = self.files.iter().map(|file| &file.path);
-        files.chain(self.index.as_ref().map(|(path, _)| path))
+    /// The files that are written by a share of the work.
+    fn share(&self, share: Share) -> impl Iterator<Item = &FilePlan> {
+        let files = self.files.iter().enumerate();
+        files.filter_map(move |(at, file)| share.takes(at).then_some(file))
     }
 
     /// Bytes that will be moved.
-    fn work(&self, verify: bool) -> u64 {
-        self.tensor_bytes()
-            .saturating_mul(if verify { 2 } else { 1 })
+    fn work(&self, options: &ConvertOptions) -> u64 {
+        let bytes = self.share(options.share).map(FilePlan::tensor_bytes);
+        let bytes = bytes.fold(0, u64::saturating_add);
+        bytes.saturating_mul(if options.verify { 2 } else { 1 })
     }
 
-    fn tensor_bytes(&self) -> u64 {
-        let pieces = self.files.iter().flat_map(|file| &file.pieces);
-        pieces.fold(0, |sum, piece| sum.saturating_add(piece.len()))
-    }
-
-    fn report(&self, reader: &CheckpointReader, target: &Target) -> Result<Conversion> {
+    fn report(
+        &self,
+        reader: &CheckpointReader,
+        target: &Target<'_>,
+        share: Share,
+    ) -> Result<Conversion> {
         let is_sharded = self.index.is_some();
         let mut files: Vec<(PathBuf, u64)> = self
-            .files
-            .iter()
-            .map(|file| Ok((file.path.clone(), file.file_len()?)))
+            .share(share)
+            .map(|file| Ok((file.target.path.clone(), file.file_len()?)))
             .collect::<Result<_>>()?;
-        files.extend(
-            self.index
-                .as_ref()
-                .map(|(path, text)| (path.clone(), text.len() as u64)),
-        );
+        let index = self.index.as_ref().filter(|_| share.has_index());
+        files.extend(index.map(|(file, text)| (file.path.clone(), text.len() as u64)));
+        let notes = reader.notes().iter().chain(&self.notes).cloned();
         Ok(Conversion {
             source: reader.format(),
             target: match (target.format, is_sharded) {
@@ -225,12 +243,22 @@ impl Plan {
                 (TargetFormat::Torch, true) => Format::ShardedTorch,
             },
             files,
-            tensors: self.files.iter().map(|file| file.expected.len()).sum(),
-            tensor_bytes: self.tensor_bytes(),
+            tensors: self.share(share).map(|file| file.expected.len()).sum(),
+            tensor_bytes: self
+                .share(share)
+                .fold(0, |sum, file| sum.saturating_add(file.tensor_bytes())),
             cast: self.cast,
             dropped: self.dropped.clone(),
             dropped_metadata: self.dropped_metadata.clone(),
-            notes: reader.notes().iter().chain(&self.notes).cloned().collect(),
+            notes: notes.chain(share.note(self.files.len())).collect(),
         })
+    }
+}
+
+impl FilePlan {
+    /// Bytes of the tensors in the file.
+    fn tensor_bytes(&self) -> u64 {
+        let pieces = self.pieces.iter().map(plan::Piece::len);
+        pieces.fold(0, u64::saturating_add)
     }
 }

@@ -82,6 +82,21 @@ pub enum ErrorKind {
         /// The names of the first ones that are not there.
         shards: Vec<String>,
     },
+    /// The index of a conversion that several workers do cannot be written, because some of the
+    /// shards are not there.
+    #[error(
+        "{missing} of {count} shards are not written: `{}`{}; run their workers again",
+        shards.join("`, `"),
+        if *missing > shards.len() { ", …" } else { "" }
+    )]
+    ShardsNotWritten {
+        /// How many there are to be.
+        count: usize,
+        /// How many are not there.
+        missing: usize,
+        /// The names of the first ones that are not there.
+        shards: Vec<String>,
+    },
     /// A file that the index of a sharded checkpoint names would be outside the index's folder.
     #[error(
         "the index names the shard `{}`, which would lie outside its folder",
@@ -200,7 +215,9 @@ impl ErrorKind {
             Self::NotNNCheckpoint { .. } => "not_nn_checkpoint",
             Self::NotACheckpoint { .. } => "not_a_checkpoint",
             Self::NameCollision { .. } => "name_collision",
-            Self::MissingShard { .. } | Self::MissingShards { .. } => "missing_shard",
+            Self::MissingShard { .. }
+            | Self::MissingShards { .. }
+            | Self::ShardsNotWritten { .. } => "missing_shard",
             Self::PathTraversal { .. } => "path_traversal",
             Self::TargetExists => "target_exists",
             Self::NotHeld { .. } => "not_held",

@@ -77,6 +77,7 @@ mod source;
 mod state_dict;
 mod state_dict_mismatch;
 mod tar;
+mod target_folder;
 mod target_format;
 mod tensor;
 pub mod torch;
@@ -91,7 +92,10 @@ mod readme {}
 pub use cast::{Caster, cast};
 #[cfg(feature = "nnx")]
 pub use checkpoint::{CheckpointFormat, NNCheckpoint};
-pub use convert::{Conversion, ConvertOptions, Progress, SharedTensors, convert, convert_with};
+pub use convert::{
+    Conversion, ConvertOptions, Progress, Share, SharedTensors, Worker, convert, convert_between,
+    convert_with,
+};
 pub use dtype::Dtype;
 pub use error::{Error, ErrorKind, Result};
 pub use globals::{GlobalRef, SafetyLevel};
@@ -105,9 +109,10 @@ pub use reader::{
 };
 pub use save::save_atomic;
 pub use sniff::{Format, SNIFF_BYTES, compression, sniff};
-pub use source::{ByteRange, Folder, FolderEntries, LocalFolder, RangeRead, Source};
+pub use source::{ByteRange, CachedRange, Folder, FolderEntries, LocalFolder, RangeRead, Source};
 pub use state_dict::{DictKind, StateDict, StateDictMetadata, StateValue};
 pub use state_dict_mismatch::{ShapeMismatch, StateDictMismatch};
+pub use target_folder::{PendingFile, TargetFolder};
 pub use target_format::TargetFormat;
 #[cfg(feature = "safetensors")]
 pub use tensor::SafeTensorsView;

@@ -201,7 +201,15 @@ impl CheckpointReader {
     /// # Errors
     /// As for [`open_with`](Self::open_with), and those of the source.
     pub fn from_range(source: impl RangeRead + 'static, options: &OpenOptions) -> Result<Self> {
-        file::read(&ByteRange::new(Arc::new(source)), options)
+        Self::from_byte_range(&ByteRange::new(Arc::new(source)), options)
+    }
+
+    /// Opens one file that a range is of.
+    ///
+    /// # Errors
+    /// As for [`from_range`](Self::from_range).
+    pub(crate) fn from_byte_range(bytes: &ByteRange, options: &OpenOptions) -> Result<Self> {
+        file::read(bytes, options)
     }
 
     fn empty(format: Format) -> Self {

@@ -1,5 +1,6 @@
 //! Where a checkpoint's bytes come from.
 
+mod cached;
 mod folder;
 mod map;
 mod range;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+pub use self::cached::CachedRange;
 pub use self::folder::{Folder, FolderEntries, LocalFolder};
 pub(crate) use self::map::prefer_huge_pages;
 pub(crate) use self::range::CHUNK_BYTES;

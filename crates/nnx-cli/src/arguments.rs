@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
-use nnx::checkpoint::{ConvertOptions, Dtype, TargetFormat};
+use nnx::checkpoint::{ConvertOptions, Dtype, TargetFormat, Worker};
 
 use crate::failure::Failure;
 use crate::outcome::Outcome;
@@ -252,6 +252,12 @@ pub(crate) struct Convert {
     /// Write several files with an index, each of at most this size: `5GB`, `200MB`
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) max_shard_size: Option<u64>,
+    /// Write only the shards of worker K of N, counted from 0, and no index
+    #[arg(long, value_name = "K/N", value_parser = worker, requires = "max_shard_size", conflicts_with = "out")]
+    pub(crate) worker: Option<Worker>,
+    /// Write only the index, if the workers have written all shards
+    #[arg(long, requires = "max_shard_size", conflicts_with_all = ["out", "worker"])]
+    pub(crate) index_only: bool,
     /// Add a text to the metadata of a safetensors file; may be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
     pub(crate) metadata: Vec<(String, String)>,
@@ -304,6 +310,10 @@ fn dtype(name: &str) -> Result<Dtype, String> {
 
 fn size(text: &str) -> Result<u64, String> {
     ConvertOptions::parse_size(text).map_err(|error| error.to_string())
+}
+
+fn worker(text: &str) -> Result<Worker, String> {
+    Worker::parse(text).map_err(|error| error.to_string())
 }
 
 fn pair(text: &str) -> Result<(String, String), String> {

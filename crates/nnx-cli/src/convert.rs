@@ -6,7 +6,7 @@ mod report;
 
 use std::path::Path;
 
-use nnx::checkpoint::{ConvertOptions, Error, ErrorKind, SharedTensors};
+use nnx::checkpoint::{ConvertOptions, Error, ErrorKind, Share, SharedTensors};
 
 use crate::arguments::Convert;
 use crate::failure::{Failure, TARGET_EXISTS};
@@ -56,6 +56,11 @@ fn options(arguments: &Convert) -> ConvertOptions {
     options.metadata.clone_from(&arguments.metadata);
     options.dtype = arguments.dtype;
     options.max_shard_size = arguments.max_shard_size;
+    options.share = match arguments.worker {
+        Some(worker) => Share::Worker(worker),
+        None if arguments.index_only => Share::Index,
+        None => Share::Whole,
+    };
     options
 }
 

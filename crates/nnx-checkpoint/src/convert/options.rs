@@ -1,5 +1,6 @@
 //! The options of a conversion.
 
+use super::share::Share;
 use crate::error::{Error, Result};
 use crate::setters::setters;
 use crate::{Dtype, Limits, TargetFormat};
@@ -60,6 +61,9 @@ pub struct ConvertOptions {
     pub verify: bool,
     /// Whether everything is planned and nothing written. Default: `false`.
     pub dry_run: bool,
+    /// The share of the work that the call does, where several processes do one conversion; needs
+    /// [`max_shard_size`](Self#structfield.max_shard_size). Default: [`Share::Whole`].
+    pub share: Share,
     /// Bounds on work and memory. Default: [`Limits::default`].
     pub limits: Limits,
 }
@@ -82,6 +86,7 @@ impl Default for ConvertOptions {
             overwrite: false,
             verify: true,
             dry_run: false,
+            share: Share::Whole,
             limits: Limits::default(),
         }
     }
@@ -169,6 +174,7 @@ impl ConvertOptions {
         overwrite(overwrite: bool) = overwrite;
         verify(verify: bool) = verify;
         dry_run(dry_run: bool) = dry_run;
+        share(share: Share) = share;
         limits(limits: Limits) = limits;
     }
 

@@ -1,6 +1,5 @@
 //! Writing the files of a plan.
 
-use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -11,8 +10,8 @@ use super::options::ConvertOptions;
 use super::plan::{Container, FilePlan, Piece};
 use super::report::Progress;
 use crate::error::{Error, ErrorKind, Result};
-use crate::save::NewFile;
 use crate::source::{ByteRange, CHUNK_BYTES};
+use crate::target_folder::PendingFile;
 use crate::torch;
 use crate::zip::ZipWriter;
 
@@ -58,7 +57,7 @@ impl Meter<'_> {
 pub(super) fn write(
     plan: &FilePlan,
     source: &Path,
-    file: &NewFile,
+    file: &mut dyn PendingFile,
     options: &ConvertOptions,
     meter: &mut Meter<'_>,
 ) -> Result<Vec<Written>> {
@@ -66,7 +65,7 @@ pub(super) fn write(
         let (sender, made) = mpsc::sync_channel(WAITING_CHUNKS);
         scope.spawn(move || produce(plan, source, &sender));
         let mut output = Output {
-            file: file.file(),
+            file,
             source,
             buffer: Vec::with_capacity(CHUNK_BYTES),
             position: 0,
@@ -117,7 +116,7 @@ fn produce(plan: &FilePlan, source: &Path, to: &SyncSender<Result<Vec<u8>>>) {
 }
 
 struct Output<'a, 'b> {
-    file: &'a File,
+    file: &'a mut dyn PendingFile,
     source: &'a Path,
     /// What was written and not yet handed to the operating system.
     buffer: Vec<u8>,
@@ -167,6 +166,9 @@ impl Output<'_, '_> {
             return Ok(Some(hasher.finalize()));
         }
         self.flush()?;
+        if range.in_file().is_none() || self.file.file().is_none() {
+            return self.pass(range).map(Some);
+        }
         if !self.checksums {
             self.transfer(range)?;
             return Ok(None);
@@ -181,13 +183,22 @@ impl Output<'_, '_> {
         })
     }
 
-    /// Moves bytes without a copy of them in this process, where the system can.
+    /// Reads bytes once, writes them, and gives their checksum.
+    fn pass(&mut self, range: &ByteRange) -> Result<u32> {
+        let mut hasher = crc32fast::Hasher::new();
+        range.chunks(&mut |chunk| {
+            hasher.update(chunk);
+            self.file.write_all(chunk)?;
+            self.moved(chunk.len() as u64)
+        })?;
+        Ok(hasher.finalize())
+    }
+
+    /// Moves bytes from one file to another without a copy of them in this process, where the system
+    /// can.
     fn transfer(&mut self, range: &ByteRange) -> Result<()> {
-        let Some((source, start)) = range.in_file() else {
-            return range.chunks(&mut |chunk| {
-                self.file.write_all(chunk)?;
-                self.moved(chunk.len() as u64)
-            });
+        let (Some((source, start)), Some(mut target)) = (range.in_file(), self.file.file()) else {
+            return self.pass(range).map(|_| ());
         };
         let mut source = source;
         source.seek(SeekFrom::Start(start))?;
@@ -195,12 +206,13 @@ impl Output<'_, '_> {
         while left > 0 {
             let now = left.min(MOVED_BYTES);
             // Between files this is `copy_file_range`, which shares blocks where it can.
-            let moved = io::copy(&mut source.take(now), &mut self.file)?;
+            let moved = io::copy(&mut source.take(now), &mut target)?;
             if moved == 0 {
                 let error = Error::malformed("the file became shorter while it was read");
                 return Err(error.in_path(self.source));
             }
-            self.moved(moved)?;
+            self.position = self.position.saturating_add(moved);
+            self.meter.advance(moved)?;
             left = left.saturating_sub(moved);
         }
         Ok(())

@@ -9,14 +9,13 @@ mod torch;
 
 use std::collections::HashSet;
 use std::io::{self, Write};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use indexmap::{IndexMap, IndexSet};
 
 use super::options::{ConvertOptions, SharedTensors};
 use super::selection::{Selection, Transform};
-use super::target::Target;
+use super::target::{Target, TargetFile};
 #[cfg(feature = "nnx")]
 use crate::NNCheckpoint;
 use crate::error::{Error, ErrorKind, Result};
@@ -34,7 +33,7 @@ const SHOWN_PATHS: usize = 4;
 pub(super) struct Plan {
     pub(super) files: Vec<FilePlan>,
     /// The text of the index, where there are several files.
-    pub(super) index: Option<(PathBuf, String)>,
+    pub(super) index: Option<(TargetFile, String)>,
     pub(super) cast: usize,
     pub(super) dropped: Vec<NonTensorEntry>,
     pub(super) dropped_metadata: Vec<String>,
@@ -44,7 +43,7 @@ pub(super) struct Plan {
 /// One file to be written.
 #[derive(Debug)]
 pub(super) struct FilePlan {
-    pub(super) path: PathBuf,
+    pub(super) target: TargetFile,
     pub(super) container: Container,
     /// What the container holds, in the order of the file.
     pub(super) pieces: Vec<Piece>,
@@ -170,7 +169,7 @@ fn shown_values(values: &[NonTensorEntry]) -> Vec<String> {
 /// When the target cannot hold what is to be converted, or an option does not fit the source.
 pub(super) fn plan(
     reader: &CheckpointReader,
-    target: &Target,
+    target: &Target<'_>,
     options: &ConvertOptions,
 ) -> Result<Plan> {
     check_options(reader, target, options)?;
@@ -203,7 +202,7 @@ pub(super) fn plan(
 /// The object that is written whole: a PyTorch file that stays one, of which nothing is chosen.
 fn whole(
     reader: &CheckpointReader,
-    target: &Target,
+    target: &Target<'_>,
     options: &ConvertOptions,
 ) -> Option<Arc<TorchObject>> {
     let object = reader.object()?;
@@ -222,7 +221,7 @@ fn is_split(reader: &CheckpointReader, options: &ConvertOptions) -> bool {
 /// Refuses options that would do nothing.
 fn check_options(
     reader: &CheckpointReader,
-    target: &Target,
+    target: &Target<'_>,
     options: &ConvertOptions,
 ) -> Result<()> {
     if target.format == TargetFormat::Torch {

@@ -4,57 +4,90 @@ use std::path::{Path, PathBuf};
 
 use super::options::ConvertOptions;
 use crate::error::{Error, ErrorKind, Result};
+use crate::target_folder::TargetFolder;
 use crate::weights_name::split_shard;
 use crate::{TargetFormat, WeightsName};
 
 /// What is written, and where.
 #[derive(Clone, Debug)]
-pub(super) struct Target {
+pub(super) struct Target<'a> {
     pub(super) format: TargetFormat,
-    folder: PathBuf,
+    pub(super) folder: &'a dyn TargetFolder,
     /// The name of a single file, of which those of shards and index are made.
     name: String,
 }
 
-impl Target {
-    /// The target of that path: a file, or in a folder the file of the standard name, which keeps
-    /// stem and variant of the standard name that the `source` has.
+/// A file in the folder of a target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct TargetFile {
+    pub(super) name: String,
+    pub(super) path: PathBuf,
+}
+
+/// The folder of a path on the disk, and the name of the file in it; none where the path is that of
+/// a folder.
+///
+/// # Errors
+/// When the path has no name, or one that is not Unicode.
+pub(super) fn on_disk<'a>(
+    path: &'a Path,
+    options: &ConvertOptions,
+) -> Result<(&'a Path, Option<&'a str>)> {
+    let has_extension = TargetFormat::from_extension(path).is_some();
+    let is_folder = ends_with_separator(path) || options.max_shard_size.is_some();
+    if path.is_dir() || (!has_extension && is_folder) {
+        return Ok((path, None));
+    }
+    let name = path.file_name().ok_or_else(no_name)?;
+    let name = name
+        .to_str()
+        .ok_or_else(|| Error::unsupported("the target's name is not UTF-8; give it another one"))?;
+    Ok((path.parent().unwrap_or(Path::new("")), Some(name)))
+}
+
+#[cold]
+fn no_name() -> Error {
+    Error::unsupported("the target has no name")
+}
+
+impl<'a> Target<'a> {
+    /// The target of that name in a folder or, without a name, the file of the standard name, which
+    /// keeps stem and variant of the standard name that the `source` has.
     ///
     /// # Errors
-    /// When neither the options nor the extension tell the format, or the name is not one.
-    pub(super) fn new(path: &Path, source: &Path, options: &ConvertOptions) -> Result<Self> {
-        let by_extension = TargetFormat::from_extension(path);
-        let is_folder = ends_with_separator(path) || options.max_shard_size.is_some();
-        if path.is_dir() || (by_extension.is_none() && is_folder) {
+    /// When neither the options nor the extension tell the format.
+    pub(super) fn new(
+        folder: &'a dyn TargetFolder,
+        name: Option<&str>,
+        source: &str,
+        options: &ConvertOptions,
+    ) -> Result<Self> {
+        let Some(name) = name else {
             let format = options.to.unwrap_or(TargetFormat::SafeTensors);
+            let name = standard_name(source, format).to_string();
             return Ok(Self {
                 format,
-                folder: path.to_path_buf(),
-                name: standard_name(source, format).to_string(),
+                folder,
+                name,
             });
-        }
+        };
+        let by_extension = TargetFormat::from_extension(Path::new(name));
         let format = options.to.or(by_extension).ok_or_else(|| {
             Error::unsupported(
                 "the target's name does not tell what to write: end it with `.safetensors` or \
                  `.pt`, or state the format",
             )
         })?;
-        let name = path
-            .file_name()
-            .ok_or_else(|| Error::unsupported("the target has no name"))?;
-        let name = name.to_str().map(str::to_owned).ok_or_else(|| {
-            Error::unsupported("the target's name is not UTF-8; give it another one")
-        })?;
         Ok(Self {
             format,
-            folder: path.parent().unwrap_or(Path::new("")).to_path_buf(),
-            name,
+            folder,
+            name: name.to_owned(),
         })
     }
 
     /// The one file.
-    pub(super) fn single(&self) -> PathBuf {
-        self.folder.join(&self.name)
+    pub(super) fn single(&self) -> TargetFile {
+        self.file(&self.name)
     }
 
     /// The name of a shard, counted from 0, as `huggingface_hub` gives it.
@@ -65,41 +98,33 @@ impl Target {
     }
 
     /// The index of the shards.
-    pub(super) fn index(&self) -> PathBuf {
-        self.folder.join(match WeightsName::parse(&self.name) {
-            Some(name) => name.index().to_string(),
-            None => format!("{}.index.json", self.name),
-        })
+    pub(super) fn index(&self) -> TargetFile {
+        match WeightsName::parse(&self.name) {
+            Some(name) => self.file(&name.index().to_string()),
+            None => self.file(&format!("{}.index.json", self.name)),
+        }
     }
 
     /// A file of that name beside the others.
-    pub(super) fn file(&self, name: &str) -> PathBuf {
-        self.folder.join(name)
+    pub(super) fn file(&self, name: &str) -> TargetFile {
+        TargetFile {
+            name: name.to_owned(),
+            path: self.folder.path(name),
+        }
     }
 
-    /// Files that an earlier conversion to the same target may have left.
-    pub(super) fn earlier(&self) -> Vec<PathBuf> {
+    /// The names of the files that an earlier conversion to the same target may have left.
+    pub(super) fn earlier(&self) -> Vec<String> {
         let (stem, extension) = self.parts();
-        let is_earlier = |name: &str| {
-            if name == self.name {
+        let is_earlier = |name: &String| {
+            if *name == self.name {
                 return true;
             }
             let shard = name.strip_suffix(extension).and_then(split_shard);
             shard.is_some_and(|(before, _)| before == stem)
         };
-        let folder = if self.folder.as_os_str().is_empty() {
-            Path::new(".")
-        } else {
-            &self.folder
-        };
-        let Ok(entries) = std::fs::read_dir(folder) else {
-            return Vec::new();
-        };
-        let mut files: Vec<PathBuf> = entries
-            .flatten()
-            .filter(|entry| entry.file_name().to_str().is_some_and(is_earlier))
-            .map(|entry| self.folder.join(entry.file_name()))
-            .collect();
+        let mut files = self.folder.entries().unwrap_or_default().files;
+        files.retain(is_earlier);
         files.sort();
         files
     }
@@ -108,18 +133,20 @@ impl Target {
     ///
     /// # Errors
     /// When one is and may not be replaced.
-    pub(super) fn check_free<'a>(
+    pub(super) fn check_free<'b>(
         &self,
-        mut files: impl Iterator<Item = &'a PathBuf>,
+        files: impl Iterator<Item = &'b TargetFile>,
         overwrite: bool,
     ) -> Result<()> {
         if overwrite {
             return Ok(());
         }
-        match files.find(|file| file.symlink_metadata().is_ok()) {
-            Some(file) => Err(Error::new(ErrorKind::TargetExists).in_path(file)),
-            None => Ok(()),
+        for file in files {
+            if self.folder.exists(&file.name)? {
+                return Err(Error::new(ErrorKind::TargetExists).in_path(&file.path));
+            }
         }
+        Ok(())
     }
 
     fn parts(&self) -> (&str, &str) {
@@ -131,9 +158,9 @@ impl Target {
 }
 
 /// The name by which loaders find weights in a folder.
-fn standard_name(source: &Path, format: TargetFormat) -> WeightsName {
-    let name = source.file_name().and_then(|name| name.to_str());
-    match name.and_then(WeightsName::parse) {
+fn standard_name(source: &str, format: TargetFormat) -> WeightsName {
+    let name = source.rsplit('/').next().unwrap_or(source);
+    match WeightsName::parse(name) {
         Some(name) => name.whole().with_format(format),
         None => WeightsName::standard(format),
     }

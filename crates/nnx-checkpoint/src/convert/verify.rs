@@ -6,8 +6,7 @@ use std::thread;
 use super::output::{Meter, Written};
 use super::plan::{Expected, FilePlan};
 use crate::error::{Error, Result};
-use crate::save::NewFile;
-use crate::source::{ByteRange, Source};
+use crate::source::ByteRange;
 use crate::{CheckpointReader, Limits, OpenOptions};
 
 /// Threads that read, one a core up to this.
@@ -20,28 +19,35 @@ const MAX_THREADS: usize = 4;
 /// When they differ: the disk or the memory is at fault.
 pub(super) fn verify(
     plan: &FilePlan,
-    file: &NewFile,
+    bytes: &ByteRange,
     written: &[Written],
     limits: &Limits,
     meter: &mut Meter<'_>,
 ) -> Result<()> {
+    if !has_expected(plan, bytes, limits)? {
+        return Err(Error::malformed(
+            "the tensors of the file that was written are not those that were meant",
+        ));
+    }
+    compare(plan, bytes, written, meter)
+}
+
+/// Whether a file has the tensors of the plan, by their names, dtypes and shapes.
+///
+/// # Errors
+/// When the file cannot be read.
+pub(super) fn has_expected(plan: &FilePlan, bytes: &ByteRange, limits: &Limits) -> Result<bool> {
     let options = OpenOptions::default()
         .limits(*limits)
         .restore_aliases(false)
         .allow_dangerous_globals(true);
-    let reader = CheckpointReader::open_with(file.path(), &options)?;
+    let reader = CheckpointReader::from_byte_range(bytes, &options)?;
     let found = reader.tensors().iter().map(|entry| Expected {
         name: entry.name().to_owned(),
         dtype: entry.dtype(),
         shape: entry.shape().to_vec(),
     });
-    if !found.eq(plan.expected.iter().cloned()) {
-        return Err(Error::malformed(
-            "the tensors of the file that was written are not those that were meant",
-        ));
-    }
-    let whole = ByteRange::from(Source::from_file(file.file().try_clone()?)?);
-    compare(plan, &whole, written, meter)
+    Ok(found.eq(plan.expected.iter().cloned()))
 }
 
 /// Compares every piece with its checksum, on as many threads as there are cores.

@@ -58,11 +58,6 @@ impl NewFile {
         self.temporary.as_file()
     }
 
-    /// Where the file is for now.
-    pub(crate) fn path(&self) -> &Path {
-        self.temporary.path()
-    }
-
     /// Waits until the disk has every byte.
     ///
     /// # Errors

@@ -25,3 +25,4 @@ mod without_networks;
 mod without_runs;
 #[cfg(not(feature = "train"))]
 mod without_training;
+mod workers;

@@ -19,7 +19,7 @@ use crate::{CheckpointReader, Format};
 /// When the checkpoint is not valid, or the other form has no place for something in it.
 pub(super) fn plan(
     reader: &CheckpointReader,
-    target: &Target,
+    target: &Target<'_>,
     options: &ConvertOptions,
 ) -> Result<Option<Plan>> {
     let is_torch = target.format == TargetFormat::Torch;
@@ -59,9 +59,9 @@ pub(super) fn plan(
                     dtype: tensor.dtype(),
                     shape: tensor.shape().to_vec(),
                 });
-            let path = target.single();
+            let target = target.single();
             let root = Some(NNCheckpoint::ARCHIVE_ROOT);
-            let file = torch::file(&object, expected.collect(), path, root, options)?;
+            let file = torch::file(&object, expected.collect(), target, root, options)?;
             Ok(Some(Plan::from_file(file, transform.cast)))
         }
     }

@@ -1,36 +1,32 @@
 //! Several files with an index, as `huggingface_hub` splits and writes them.
 
-use std::path::PathBuf;
-
 use indexmap::IndexMap;
 use serde::{Serialize, Serializer};
 
 use super::FilePlan;
-use crate::convert::target::Target;
+use crate::convert::target::{Target, TargetFile};
 use crate::error::{Error, Result};
 
 /// The files' names.
-pub(super) fn names(target: &Target, count: usize) -> Vec<String> {
+pub(super) fn names(target: &Target<'_>, count: usize) -> Vec<String> {
     if count == 1 {
-        let single = target.single();
-        let name = single.file_name().unwrap_or_default();
-        return vec![name.to_string_lossy().into_owned()];
+        return vec![target.single().name];
     }
     (0..count).map(|at| target.shard_name(at, count)).collect()
 }
 
-/// The index of the files, where there are several: its path and its text. `tensors` are the names
+/// The index of the files, where there are several: the file and its text. `tensors` are the names
 /// in each file, in the order of the source.
 ///
 /// # Errors
 /// None that texts give.
 pub(super) fn index<'a>(
-    target: &Target,
+    target: &Target<'_>,
     names: &[String],
     files: &[FilePlan],
     tensors: impl Iterator<Item = Vec<&'a str>>,
     metadata: &IndexMap<String, String>,
-) -> Result<Option<(PathBuf, String)>> {
+) -> Result<Option<(TargetFile, String)>> {
     if files.len() < 2 {
         return Ok(None);
     }

@@ -9,7 +9,7 @@ use super::{Container, Expected, FilePlan, Piece, Plan, say_format};
 use crate::Tensor;
 use crate::convert::options::{ConvertOptions, SharedTensors};
 use crate::convert::selection::{SelectedTensor, Transform, is_loose};
-use crate::convert::target::Target;
+use crate::convert::target::{Target, TargetFile};
 use crate::error::Result;
 use crate::reader::is_alias;
 use crate::safetensors::lay_out;
@@ -22,7 +22,7 @@ use crate::shards::{Sized, split};
 pub(in crate::convert) fn plan(
     mut items: Vec<SelectedTensor>,
     mut metadata: IndexMap<String, String>,
-    target: &Target,
+    target: &Target<'_>,
     options: &ConvertOptions,
     transform: &mut Transform<'_>,
 ) -> Result<Plan> {
@@ -65,7 +65,7 @@ fn file(
     items: &[&SelectedTensor],
     metadata: &IndexMap<String, String>,
     options: &ConvertOptions,
-    path: std::path::PathBuf,
+    target: TargetFile,
 ) -> Result<FilePlan> {
     let tensors: Vec<(&str, &Tensor)> = items
         .iter()
@@ -92,7 +92,7 @@ fn file(
         });
     }
     Ok(FilePlan {
-        path,
+        target,
         container: Container::SafeTensors {
             header: layout.header,
         },

@@ -1,7 +1,6 @@
 //! PyTorch files.
 
 use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
@@ -13,7 +12,7 @@ use super::{Container, Expected, FilePlan, Piece, Plan, SHOWN_VALUES, dropped_va
 use crate::NNCheckpoint;
 use crate::convert::options::ConvertOptions;
 use crate::convert::selection::{SelectedTensor, Selection, Transform, is_loose};
-use crate::convert::target::Target;
+use crate::convert::target::{Target, TargetFile};
 use crate::error::{Error, ErrorKind, Result};
 use crate::globals;
 use crate::pickle::NodeId;
@@ -31,7 +30,7 @@ const NEWEST_PROTOCOL: u8 = 5;
 pub(super) fn whole(
     reader: &CheckpointReader,
     object: &Arc<TorchObject>,
-    target: &Target,
+    target: &Target<'_>,
     options: &ConvertOptions,
 ) -> Result<Plan> {
     let mut transform = Transform::new(options);
@@ -86,8 +85,8 @@ pub(super) fn whole(
     let root = NNCheckpoint::is_one(reader).then_some(NNCheckpoint::ARCHIVE_ROOT);
     #[cfg(not(feature = "nnx"))]
     let root = None;
-    let path = target.single();
-    let file = file(object, expected.collect(), path, root, options)?;
+    let target = target.single();
+    let file = file(object, expected.collect(), target, root, options)?;
     let mut plan = Plan::from_file(file, transform.cast);
     if replaces_arrays {
         plan.notes.extend(notes::of_arrays(reader));
@@ -105,7 +104,7 @@ pub(super) fn whole(
 pub(super) fn flat(
     reader: &CheckpointReader,
     mut selection: Selection,
-    target: &Target,
+    target: &Target<'_>,
     options: &ConvertOptions,
     transform: &mut Transform<'_>,
 ) -> Result<Plan> {
@@ -200,7 +199,7 @@ fn metadata(reader: &CheckpointReader, options: &ConvertOptions) -> Result<Vec<S
 fn dict(
     items: &[&SelectedTensor],
     values: &[(String, PickledObject)],
-    target: &Target,
+    target: &Target<'_>,
     name: &str,
     options: &ConvertOptions,
 ) -> Result<FilePlan> {
@@ -237,7 +236,7 @@ fn dict(
 pub(in crate::convert) fn file(
     object: &TorchObject,
     expected: Vec<Expected>,
-    path: PathBuf,
+    target: TargetFile,
     root: Option<&str>,
     options: &ConvertOptions,
 ) -> Result<FilePlan> {
@@ -254,9 +253,9 @@ pub(in crate::convert) fn file(
             storage: object.storage_at(index)?.clone(),
         });
     }
-    let root = root.map_or_else(|| archive_root(&path), str::to_owned);
+    let root = root.map_or_else(|| archive_root(&target.path), str::to_owned);
     Ok(FilePlan {
-        path,
+        target,
         container: Container::Torch { root, program },
         pieces,
         expected,
