@@ -4,9 +4,9 @@ use candle_core::Tensor;
 use nnx_params::{MetricSpec, NNEvaluationDataPoint};
 
 use crate::error::Result;
-use crate::loss_term::LossTerm;
-use crate::metric::MetricSet;
+use crate::loss_term::{LossTerm, TermSum, total_of_sums};
 use crate::metric_inputs::MetricRules;
+use crate::metric_set::MetricSet;
 
 /// Loss and error over all batches of an epoch, each weighed by what it counts, and the declared
 /// metrics over all samples.
@@ -19,7 +19,7 @@ pub(crate) struct EpochSummary {
     /// What the next record's loss and error weigh, if a step told.
     pending: Option<(f64, Option<f64>)>,
     records: usize,
-    terms: Vec<(LossSum, String)>,
+    terms: Vec<TermSum>,
     has_pending_terms: bool,
 }
 
@@ -27,14 +27,6 @@ pub(crate) struct EpochSummary {
 struct WeightedMean {
     total: f64,
     weight: f64,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct LossSum {
-    is_sum: bool,
-    weight: f64,
-    numerator: f64,
-    denominator: f64,
 }
 
 impl WeightedMean {
@@ -81,23 +73,7 @@ impl EpochSummary {
 
     /// Told by the step of an objective.
     pub(crate) fn observe_terms(&mut self, terms: &[LossTerm]) {
-        for term in terms {
-            let known = self.terms.iter().position(|(_, name)| name == term.name());
-            let at = known.unwrap_or_else(|| {
-                let sum = LossSum {
-                    is_sum: term.denominator().is_none(),
-                    weight: term.factor(),
-                    numerator: 0.0,
-                    denominator: 0.0,
-                };
-                self.terms.push((sum, term.name().to_owned()));
-                self.terms.len() - 1
-            });
-            if let Some((sum, _)) = self.terms.get_mut(at) {
-                sum.numerator += term.numerator_value();
-                sum.denominator += term.denominator().unwrap_or_default();
-            }
-        }
+        TermSum::add_all(&mut self.terms, terms);
         self.has_pending_terms = true;
     }
 
@@ -129,7 +105,7 @@ impl EpochSummary {
         let loss = if self.terms.is_empty() {
             self.loss.mean()
         } else {
-            self.terms_loss()
+            total_of_sums(&self.terms)
         };
         let mut point = NNEvaluationDataPoint::builder().metrics(self.metrics.results()?);
         if let Some(loss) = loss {
@@ -139,17 +115,5 @@ impl EpochSummary {
             point = point.error(error);
         }
         Ok(Some(point.build()?))
-    }
-
-    fn terms_loss(&self) -> Option<f64> {
-        let present = self.terms.iter().filter_map(|(sum, _)| {
-            if sum.is_sum {
-                Some(sum.weight * sum.numerator)
-            } else {
-                let mean = (sum.denominator != 0.0).then(|| sum.numerator / sum.denominator);
-                mean.map(|mean| sum.weight * mean)
-            }
-        });
-        present.fold(None, |total, value| Some(total.unwrap_or(0.0) + value))
     }
 }

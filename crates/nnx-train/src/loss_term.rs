@@ -72,11 +72,7 @@ impl LossTerm {
 
     /// The term of this batch alone; `None` if no sample counts.
     pub fn value(&self) -> Option<f64> {
-        match self.denominator {
-            None => Some(self.value),
-            Some(0.0) => None,
-            Some(denominator) => Some(self.value / denominator),
-        }
+        divided(self.value, self.denominator)
     }
 
     pub(crate) fn numerator(&self) -> &Tensor {
@@ -91,14 +87,95 @@ impl LossTerm {
         self.denominator
     }
 
+    /// The factor of the numerator in the loss of this batch.
+    pub(crate) fn scale(&self) -> f64 {
+        scale(self.weight, self.denominator)
+    }
+
     pub(crate) fn factor(&self) -> f64 {
         self.weight
     }
 }
 
-/// The weighted sum of the terms that have a value; `None` if none has.
-pub(crate) fn total<'a>(terms: impl IntoIterator<Item = &'a LossTerm>) -> Option<f64> {
-    let values = terms.into_iter();
-    let values = values.filter_map(|term| term.value().map(|value| term.weight * value));
-    values.fold(None, |sum, value| Some(sum.unwrap_or(0.0) + value))
+/// A term over several batches: its sums added, and its denominators.
+#[derive(Clone, Debug)]
+pub(crate) struct TermSum {
+    pub(crate) name: String,
+    pub(crate) weight: f64,
+    numerator: f64,
+    denominator: Option<f64>,
+}
+
+impl TermSum {
+    /// Adds the terms of a batch to the sums of the same names; a name that is new begins a sum.
+    pub(crate) fn add_all(sums: &mut Vec<Self>, terms: &[LossTerm]) {
+        for term in terms {
+            match sums.iter_mut().find(|sum| sum.name == term.name) {
+                Some(sum) => sum.add(term),
+                None => sums.push(Self::from(term)),
+            }
+        }
+    }
+
+    /// Adds the term of a batch.
+    pub(crate) fn add(&mut self, term: &LossTerm) {
+        self.numerator += term.value;
+        if let (Some(sum), Some(more)) = (&mut self.denominator, term.denominator) {
+            *sum += more;
+        }
+    }
+
+    /// Whether the term of another batch is divided and weighed alike.
+    pub(crate) fn matches(&self, term: &LossTerm) -> bool {
+        self.denominator.is_some() == term.denominator.is_some() && self.weight == term.weight
+    }
+
+    /// The value over the batches; `None` if no sample counts.
+    pub(crate) fn value(&self) -> Option<f64> {
+        divided(self.numerator, self.denominator)
+    }
+
+    /// The factor of a numerator in the loss.
+    pub(crate) fn scale(&self) -> f64 {
+        scale(self.weight, self.denominator)
+    }
+}
+
+impl From<&LossTerm> for TermSum {
+    fn from(term: &LossTerm) -> Self {
+        Self {
+            name: term.name.clone(),
+            weight: term.weight,
+            numerator: term.value,
+            denominator: term.denominator,
+        }
+    }
+}
+
+fn divided(numerator: f64, denominator: Option<f64>) -> Option<f64> {
+    match denominator {
+        None => Some(numerator),
+        Some(0.0) => None,
+        Some(denominator) => Some(numerator / denominator),
+    }
+}
+
+fn scale(weight: f64, denominator: Option<f64>) -> f64 {
+    denominator.map_or(weight, |denominator| weight / denominator)
+}
+
+/// The weighted sum of the terms of a batch that have a value; `None` if none has.
+pub(crate) fn total(terms: &[LossTerm]) -> Option<f64> {
+    weighted(terms.iter().map(|term| (term.weight, term.value())))
+}
+
+/// The weighted sum of the terms over several batches that have a value; `None` if none has.
+pub(crate) fn total_of_sums<'a>(sums: impl IntoIterator<Item = &'a TermSum>) -> Option<f64> {
+    weighted(sums.into_iter().map(|sum| (sum.weight, sum.value())))
+}
+
+fn weighted(terms: impl Iterator<Item = (f64, Option<f64>)>) -> Option<f64> {
+    terms
+        .filter_map(|(weight, value)| Some(weight * value?))
+        .reduce(|sum, value| sum + value)
 }

@@ -55,13 +55,12 @@ pub(crate) fn objective_step(
             let mut seen = ctx.live.context(&mut *ctx.model);
             ctx.callbacks.optimizer_update(&mut seen, event)?;
         }
-        for _ in events.iter().filter(|_| announces) {
-            ctx.live
-                .announce_update(&mut *ctx.model, &mut *ctx.callbacks)?;
-        }
-        for event in &events {
-            let mut all = ctx.live.optimizers.iter_mut();
-            if let Some(one) = all.find(|one| one.name == event.optimizer) {
+        if !events.is_empty() {
+            if announces {
+                ctx.live
+                    .announce_update(&mut *ctx.model, &mut *ctx.callbacks)?;
+            }
+            for one in ctx.live.optimizers.iter_mut() {
                 one.committed()?;
             }
         }

@@ -7,7 +7,7 @@ use crate::clip::clip_grad_norm;
 use crate::component::{Component, ComponentSpec, ComponentVersion};
 use crate::error::{Error, Result};
 use crate::gradients::Gradients;
-use crate::loss_term::LossTerm;
+use crate::loss_term::{LossTerm, TermSum, total_of_sums};
 use crate::named_optimizer::Optimizers;
 use crate::objective::NonFinite;
 use crate::parameter::Parameter;
@@ -37,31 +37,8 @@ struct Window {
 /// A term over a window.
 #[derive(Debug)]
 struct TermWindow {
-    name: String,
-    is_sum: bool,
-    weight: f64,
-    numerator: f64,
-    denominator: f64,
+    sum: TermSum,
     gradients: Gradients,
-}
-
-impl TermWindow {
-    /// The value over the window; `None` if no sample counts.
-    fn value(&self) -> Option<f64> {
-        if self.is_sum {
-            return Some(self.numerator);
-        }
-        (self.denominator != 0.0).then(|| self.numerator / self.denominator)
-    }
-
-    fn scale(&self) -> f64 {
-        scale(self.weight, (!self.is_sum).then_some(self.denominator))
-    }
-}
-
-/// The factor of a numerator in the loss.
-fn scale(weight: f64, denominator: Option<f64>) -> f64 {
-    denominator.map_or(weight, |denominator| weight / denominator)
 }
 
 impl UpdateEngine {
@@ -101,10 +78,7 @@ impl UpdateEngine {
                 }
                 self.window.is_non_finite = true;
             }
-            let at = self.window.entry(term);
-            let window = &mut self.window.terms[at];
-            window.numerator += value;
-            window.denominator += term.denominator().unwrap_or_default();
+            let at = self.window.add(term);
             if term.factor() != 0.0
                 && term.denominator() != Some(0.0)
                 && term.numerator().track_op()
@@ -118,7 +92,7 @@ impl UpdateEngine {
         if is_single {
             let mut whole: Option<Tensor> = None;
             for (_, term) in live {
-                let part = (term.numerator() * scale(term.factor(), term.denominator()))?;
+                let part = (term.numerator() * term.scale())?;
                 whole = Some(match whole {
                     None => part,
                     Some(sum) => (sum + part)?,
@@ -151,10 +125,11 @@ impl UpdateEngine {
                     "an objective gives one term `{name}`, got two"
                 )));
             }
-            let before = self.window.terms.iter().find(|window| window.name == name);
-            let changed = before.is_some_and(|window| {
-                window.is_sum != term.denominator().is_none() || window.weight != term.factor()
-            });
+            let before = self
+                .window
+                .sum_of(name)
+                .map(|at| &self.window.terms[at].sum);
+            let changed = before.is_some_and(|sum| !sum.matches(term));
             if changed || !term.factor().is_finite() {
                 return Err(Error::configuration(format!(
                     "the term `{name}` keeps its kind and a finite weight within a window"
@@ -182,18 +157,14 @@ impl UpdateEngine {
             self.skipped = self.skipped.saturating_add(1);
             return Ok(Vec::new());
         }
-        let values = window
-            .terms
-            .iter()
-            .filter_map(|term| Some((term, term.value()?)));
-        let losses: Vec<_> = values
+        let sums = window.terms.iter().map(|term| &term.sum);
+        let losses = sums
             .clone()
-            .map(|(term, value)| (term.name.clone(), value))
-            .collect();
-        if losses.is_empty() {
+            .filter_map(|sum| Some((sum.name.clone(), sum.value()?)));
+        let losses: Vec<_> = losses.collect();
+        let Some(loss) = total_of_sums(sums) else {
             return Ok(Vec::new());
-        }
-        let loss = values.fold(0.0, |sum, (term, value)| sum + term.weight * value);
+        };
         let microbatches = window.microbatches;
         let mut gradients = window.combined(&self.parameters);
         if !gradients.are_finite() {
@@ -230,22 +201,22 @@ impl UpdateEngine {
 }
 
 impl Window {
-    fn entry(&mut self, term: &LossTerm) -> usize {
-        let known = self
-            .terms
-            .iter()
-            .position(|window| window.name == term.name());
-        known.unwrap_or_else(|| {
-            self.terms.push(TermWindow {
-                name: term.name().to_owned(),
-                is_sum: term.denominator().is_none(),
-                weight: term.factor(),
-                numerator: 0.0,
-                denominator: 0.0,
-                gradients: Gradients::new(),
-            });
-            self.terms.len() - 1
-        })
+    /// The number of the term of that name.
+    fn sum_of(&self, name: &str) -> Option<usize> {
+        self.terms.iter().position(|term| term.sum.name == name)
+    }
+
+    /// Adds the value of a batch's term, and gives the number of the term.
+    fn add(&mut self, term: &LossTerm) -> usize {
+        if let Some(at) = self.sum_of(term.name()) {
+            self.terms[at].sum.add(term);
+            return at;
+        }
+        self.terms.push(TermWindow {
+            sum: TermSum::from(term),
+            gradients: Gradients::new(),
+        });
+        self.terms.len() - 1
     }
 
     /// The gradients of the loss over the window: those of each term, scaled, one after the other.
@@ -259,7 +230,7 @@ impl Window {
                 clippy::cast_possible_truncation,
                 reason = "a float32 tensor is multiplied by a float32"
             )]
-            let factor = term.scale() as f32;
+            let factor = term.sum.scale() as f32;
             term.gradients.scale(factor);
             combined.merge(parameters, term.gradients);
         }
