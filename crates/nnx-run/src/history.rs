@@ -6,4 +6,4 @@ mod read;
 mod write;
 
 pub use read::from_csv;
-pub use write::to_csv;
+pub use write::{CsvHistory, to_csv};

@@ -27,7 +27,7 @@ impl NNRun {
     ///   is under another root.
     /// - When the folder has a journal that the run does not have, or writing fails.
     pub fn save(&self, root: impl AsRef<Path>) -> Result<()> {
-        self.save_files(root.as_ref())?;
+        self.save_history(&root)?;
         update_pointer(self.id(), root.as_ref())
     }
 
@@ -36,16 +36,25 @@ impl NNRun {
     /// # Errors
     /// As for [`save`](Self::save).
     pub fn save_history(&self, root: impl AsRef<Path>) -> Result<()> {
-        self.save_files(root.as_ref())
+        self.save_files(root.as_ref(), &to_csv(self.idps())?)
     }
 
-    fn save_files(&self, root: &Path) -> Result<()> {
+    /// [`save_history`](Self::save_history) of a training in progress, whose `idps.csv` gets this text in
+    /// place of that of [`idps`](Self::idps): a [`CsvHistory`](crate::history::CsvHistory) makes it
+    /// without writing all records anew.
+    ///
+    /// # Errors
+    /// As for [`save`](Self::save).
+    pub fn save_history_text(&self, root: impl AsRef<Path>, history: &str) -> Result<()> {
+        self.save_files(root.as_ref(), history)
+    }
+
+    fn save_files(&self, root: &Path, history: &str) -> Result<()> {
         let folder = RunFolder::new(self.id(), root)?;
         self.check_journal(&folder)?;
         // All texts are made before anything is written, so that a text that cannot be made leaves
         // the old files.
         let run = to_yaml(&self.full_state()?);
-        let history = to_csv(self.idps())?;
         let metadata = if self.metadata().is_empty() {
             to_yaml(&metadata::program_metadata())
         } else {
@@ -57,7 +66,7 @@ impl NNRun {
         let _lock =
             FileLock::exclusive(&lock).map_err(|error| Error::from(error).in_path(&lock))?;
         if self.history().is_none() {
-            replace_text(&folder.idps_csv(), &history)?;
+            replace_text(&folder.idps_csv(), history)?;
         }
         replace_text(&folder.metadata_yaml(), &metadata)?;
         // Last, because a folder with this file is a run: one whose first save is interrupted is none.

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use nnx_params::NNIterationDataPoint;
+use nnx_run::history::CsvHistory;
 use nnx_run::journal::JournalWriter;
 use nnx_run::{HistoryJournal, NNRun};
 
@@ -15,6 +16,8 @@ pub(crate) struct History {
     /// Where the epoch in progress begins in `records`.
     epoch_start: usize,
     journal: Option<JournalWriter>,
+    /// Without a journal: what was written of the records.
+    csv: CsvHistory,
 }
 
 impl History {
@@ -26,6 +29,7 @@ impl History {
             records: Vec::new(),
             epoch_start: 0,
             journal: journal.transpose()?,
+            csv: CsvHistory::new(),
         })
     }
 
@@ -103,7 +107,7 @@ impl History {
             journal.end_epoch()?;
             journal.publish()?;
         }
-        Ok(self.run(run, self.window()).save_history(root)?)
+        self.save(run, root, self.records.len())
     }
 
     /// Writes the history as it was before the epoch, which could not be committed.
@@ -114,8 +118,16 @@ impl History {
         if let Some(journal) = &mut self.journal {
             journal.rollback()?;
         }
-        let before = self.records.get(..self.epoch_start).unwrap_or_default();
-        Ok(self.run(run, before).save_history(root)?)
+        self.save(run, root, self.epoch_start)
+    }
+
+    /// Writes the history of the first records.
+    fn save(&mut self, run: &NNRun, root: &Path, count: usize) -> Result<()> {
+        if self.journal.is_some() {
+            return Ok(self.run(run, &[]).save_history(root)?);
+        }
+        let records = self.records.get(..count).unwrap_or_default();
+        Ok(run.save_history_text(root, self.csv.text(records)?)?)
     }
 
     /// Writes the run for the last time, decides anew which run is the best, and gives the run.

@@ -1,16 +1,14 @@
 //! What is trained, and how.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 use nnx::NNRun;
 use nnx::params::{NNCheckpointTransform, NNTrainParams, NetParams, Value};
-use nnx::run::limits::MAX_YAML_BYTES;
 
 use crate::arguments::training::Train;
 use crate::failure::Failure;
 use crate::runs;
+use crate::shell;
 
 /// The checkpoint that a training goes on from where nothing else is said.
 const LAST: &str = "last";
@@ -39,15 +37,7 @@ impl Config {
     }
 
     fn open(path: &Path) -> Result<Self, Failure> {
-        let mut bytes = Vec::new();
-        let file = File::open(path).map_err(nnx::checkpoint::Error::from)?;
-        // One byte more than is allowed, so that the reader of the text sees that it is too long.
-        let mut file = file.take(MAX_YAML_BYTES + 1);
-        file.read_to_end(&mut bytes)
-            .map_err(nnx::checkpoint::Error::from)?;
-        let text = String::from_utf8(bytes)
-            .map_err(|_| Failure::new("malformed", "expected a YAML text, found other bytes"))?;
-        let run = NNRun::from_yaml(&text)?;
+        let run = NNRun::from_file(path)?;
         if run.trainer().is_some() {
             let what = "a run of several optimizers needs its objective or its step, which are a \
                         program: train it with `nnx::Training::with_optimizers` or in Python";
@@ -98,7 +88,8 @@ impl Config {
         match (self.run.parent(), source) {
             (Some((parent, _)), None) => vec![format!(
                 "the configuration names the run `{parent}` as its parent, which is recorded; nothing \
-                 of it is restored without `--resume {parent}`"
+                 of it is restored without `--resume={}`",
+                shell::quoted(parent)
             )],
             _ => Vec::new(),
         }
@@ -120,6 +111,9 @@ impl Config {
                 fields.remove("parent_run_id");
                 fields.insert("resume_from_run_id", source.run.as_str());
                 fields.insert("resume_from_checkpoint", source.checkpoint.as_str());
+                if arguments.weights_only {
+                    fields.insert("resume_mode", "weights_only");
+                }
             }
             None => {
                 if let Some(checkpoint) = checkpoint {

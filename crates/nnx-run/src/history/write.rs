@@ -28,22 +28,83 @@ use crate::error::{Error, Result};
 /// # Errors
 /// When the CSV writer fails; writing to memory does not.
 pub fn to_csv(records: &[NNIterationDataPoint]) -> Result<String> {
-    let mut columns = Columns::default();
-    for record in records {
-        columns.add(&record.full_state());
+    let mut history = CsvHistory::new();
+    history.text(records)?;
+    history.into_text()
+}
+
+/// The text of a history that grows, such as that of a training: what was written of the first records
+/// is kept while others are added.
+///
+/// ```
+/// use nnx_params::{NNEvaluationDataPoint, NNIterationDataPoint};
+/// use nnx_run::history::{CsvHistory, to_csv};
+///
+/// let edp = NNEvaluationDataPoint::builder().loss(0.5).build()?;
+/// let records = [0, 1].map(|batch| NNIterationDataPoint::new(0.01, batch, 0, batch, edp.clone()));
+/// let mut history = CsvHistory::new();
+/// history.text(&records[..1])?;
+/// assert_eq!(history.text(&records)?, to_csv(&records)?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct CsvHistory {
+    columns: Columns,
+    rows: usize,
+    /// The forms of the columns in the text.
+    forms: Vec<Form>,
+    text: Vec<u8>,
+}
+
+impl CsvHistory {
+    /// The history without records.
+    pub fn new() -> Self {
+        Self::default()
     }
-    let mut writer = csv::WriterBuilder::new().from_writer(Vec::new());
-    let names = columns.columns.iter().map(|(name, _)| name.as_str());
-    let written = writer.write_record(std::iter::once("").chain(names));
-    written.map_err(unwritten)?;
-    for (index, record) in records.iter().enumerate() {
-        let row = columns.row(&record.full_state(), index, records.len());
-        writer.write_record(row).map_err(unwritten)?;
+
+    /// The text of [`to_csv`] for all records, of which those of the call before are the first. Only the
+    /// new rows are written, unless they change the columns. With fewer records than before, all are
+    /// written anew.
+    ///
+    /// # Errors
+    /// As for [`to_csv`].
+    pub fn text(&mut self, records: &[NNIterationDataPoint]) -> Result<&str> {
+        if records.len() < self.rows {
+            *self = Self::new();
+        }
+        for record in records.iter().skip(self.rows) {
+            self.columns.add(&record.full_state());
+        }
+        let forms = self.columns.forms(records.len());
+        if forms != self.forms || self.text.is_empty() {
+            self.text.clear();
+            self.rows = 0;
+        }
+        self.forms = forms;
+        let mut writer = csv::WriterBuilder::new().from_writer(&mut self.text);
+        if self.rows == 0 {
+            let names = self.columns.columns.iter().map(|(name, _)| name.as_str());
+            let written = writer.write_record(std::iter::once("").chain(names));
+            written.map_err(unwritten)?;
+        }
+        for (index, record) in records.iter().enumerate().skip(self.rows) {
+            let row = self.columns.row(&record.full_state(), index, &self.forms);
+            writer.write_record(row).map_err(unwritten)?;
+        }
+        writer.flush()?;
+        drop(writer);
+        self.rows = records.len();
+        std::str::from_utf8(&self.text).map_err(|_| not_text())
     }
-    let bytes = writer
-        .into_inner()
-        .map_err(|error| Error::from(error.into_error()))?;
-    String::from_utf8(bytes).map_err(|_| Error::malformed("expected a history of UTF-8"))
+
+    fn into_text(self) -> Result<String> {
+        String::from_utf8(self.text).map_err(|_| not_text())
+    }
+}
+
+#[cold]
+fn not_text() -> Error {
+    Error::malformed("expected a history of UTF-8")
 }
 
 fn unwritten(error: csv::Error) -> Error {
@@ -60,8 +121,15 @@ struct ColumnTypes {
     present: usize,
 }
 
+/// How the integers of a column are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Integers,
+    Floats,
+}
+
 /// The columns in the order of their first values.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Columns {
     columns: Vec<(String, ColumnTypes)>,
     by_name: HashMap<String, usize>,
@@ -94,7 +162,23 @@ impl Columns {
         }
     }
 
-    fn row(&self, state: &State, index: usize, rows: usize) -> Vec<String> {
+    /// The form of each column in a history of so many rows.
+    fn forms(&self, rows: usize) -> Vec<Form> {
+        let types = self.columns.iter().map(|(_, types)| types);
+        // pandas has no column of integers with missing values.
+        let are_floats =
+            |types: &ColumnTypes| !types.others && (types.floats || types.present < rows);
+        let forms = types.map(|types| {
+            if are_floats(types) {
+                Form::Floats
+            } else {
+                Form::Integers
+            }
+        });
+        forms.collect()
+    }
+
+    fn row(&self, state: &State, index: usize, forms: &[Form]) -> Vec<String> {
         let mut row = vec![String::new(); self.columns.len().saturating_add(1)];
         if let Some(first) = row.first_mut() {
             *first = index.to_string();
@@ -103,11 +187,9 @@ impl Columns {
             let Some(&column) = self.by_name.get(&name) else {
                 continue;
             };
-            let Some((_, types)) = self.columns.get(column) else {
-                continue;
-            };
-            if let Some(cell) = row.get_mut(column.saturating_add(1)) {
-                *cell = text(value, *types, rows);
+            let cell = row.get_mut(column.saturating_add(1));
+            if let (Some(cell), Some(form)) = (cell, forms.get(column)) {
+                *cell = text(value, *form);
             }
         }
         row
@@ -118,14 +200,54 @@ fn is_missing(value: &Value) -> bool {
     value.is_none() || value.as_float().is_some_and(f64::is_nan)
 }
 
-fn text(value: &Value, types: ColumnTypes, rows: usize) -> String {
+fn text(value: &Value, form: Form) -> String {
     match value {
         _ if is_missing(value) => String::new(),
-        // pandas has no column of integers with missing values.
-        Value::Int(int) if !types.others && (types.floats || types.present < rows) => {
-            float_repr(*int as f64)
-        }
+        Value::Int(int) if form == Form::Floats => float_repr(*int as f64),
         Value::Str(text) => text.clone(),
         value => repr(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nnx_params::NNEvaluationDataPoint;
+
+    use super::*;
+
+    fn record(batch: i64, loss: Option<f64>, count: Option<u64>) -> NNIterationDataPoint {
+        let mut edp = NNEvaluationDataPoint::builder();
+        if let Some(loss) = loss {
+            edp = edp.loss(loss);
+        }
+        if let Some(count) = count {
+            edp = edp.task_record("categorical", count);
+        }
+        NNIterationDataPoint::new(0.5, batch, 0, batch, edp.build().unwrap())
+    }
+
+    /// Columns appear, and a column of integers becomes one of floats, which changes earlier rows.
+    #[test]
+    fn a_history_that_grows_has_the_text_of_all_its_records() {
+        let records = [
+            record(0, None, Some(3)),
+            record(1, None, Some(4)),
+            record(2, Some(0.25), Some(5)),
+            record(3, Some(0.5), None),
+            record(4, Some(0.5), None),
+        ];
+        for step in 1..=records.len() {
+            let mut history = CsvHistory::new();
+            for end in (0..records.len())
+                .step_by(step)
+                .chain([records.len(), 2, 5])
+            {
+                let found = history.text(&records[..end]).unwrap().to_owned();
+                assert_eq!(found, to_csv(&records[..end]).unwrap(), "{end} by {step}");
+            }
+        }
+        let text = to_csv(&records).unwrap();
+        assert!(text.contains(",3.0"), "{text}");
+        assert!(to_csv(&records[..3]).unwrap().contains(",3,ok\n"), "{text}");
     }
 }

@@ -71,6 +71,26 @@ impl NNRun {
         }
     }
 
+    /// The run that a file with the keys of `run.yaml` describes: [`from_yaml`](Self::from_yaml) of its
+    /// text. The file may have any name, and be in any folder.
+    ///
+    /// # Errors
+    /// When the file cannot be read, is too long, or is not the configuration of a run.
+    pub fn from_file(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        Self::read_file(path)?.ok_or_else(|| {
+            let missing = std::io::Error::from(std::io::ErrorKind::NotFound);
+            Error::from(nnx_checkpoint::Error::from(missing)).in_path(path)
+        })
+    }
+
+    /// The run that a file describes; `None` if there is no such file.
+    fn read_file(path: &Path) -> Result<Option<Self>> {
+        let text = read_text(path, "bytes of YAML", MAX_YAML_BYTES)?;
+        let run = text.map(|text| Self::from_yaml(&text).map_err(|error| error.in_path(path)));
+        run.transpose()
+    }
+
     /// Every run in the order of their ids, each with the name of its folder, or the reason why it
     /// cannot be read; empty if there is no folder of runs. The name of the folder is the id unless
     /// the folder was renamed by hand.
@@ -156,10 +176,7 @@ impl NNRun {
 
     /// Reads `run.yaml`.
     pub(super) fn read_configuration(folder: &RunFolder) -> Result<Self> {
-        let path = folder.run_yaml();
-        let text = read_text(&path, "bytes of YAML", MAX_YAML_BYTES)?;
-        let text = text.ok_or_else(|| folder.missing())?;
-        Self::from_yaml(&text).map_err(|error| error.in_path(&path))
+        Self::read_file(&folder.run_yaml())?.ok_or_else(|| folder.missing())
     }
 
     /// Takes the records of an `idps.csv`, as far as they count.
