@@ -115,3 +115,29 @@ fn merged_weights_are_the_sums_and_compute_the_same() {
     assert!(distance(&model.forward(&inputs).unwrap(), &expected("outputs")) < 1e-6);
     assert_eq!(model.merge_lora().unwrap(), 0);
 }
+
+/// LoRA freezes the weight of its layer; merging it gives back what was before.
+#[test]
+fn what_was_frozen_before_lora_is_frozen_after_its_merge() {
+    let lora = model();
+    let plain = || {
+        let (net, params) = (lora.net_params().clone(), lora.params().clone());
+        NNModel::new(net, params, 0).unwrap()
+    };
+    let frozen = |thaw: &[&str]| {
+        let mut model = plain();
+        assert_eq!(model.freeze(&["layers.0.*", "layers.1.*"]).unwrap(), 4);
+        model.apply_transforms(lora.transforms()).unwrap();
+        if !thaw.is_empty() {
+            assert_eq!(model.unfreeze(thaw).unwrap(), 1);
+        }
+        assert_eq!(model.merge_lora().unwrap(), 2);
+        let trained = model.trainable().map(|(name, _)| name.to_owned());
+        trained.collect::<Vec<_>>()
+    };
+    assert_eq!(frozen(&[]), ["layers.2.weight", "layers.2.bias"]);
+    assert_eq!(
+        frozen(&["layers.0.base.weight"]),
+        ["layers.0.weight", "layers.2.weight", "layers.2.bias"]
+    );
+}

@@ -3,13 +3,11 @@
 use std::path::Path;
 
 use candle_core::{Tensor, Var};
-use indexmap::IndexMap;
 use nnx_checkpoint::torch::TorchBuilder;
 use nnx_checkpoint::{StateDict, StateValue};
 
 use super::NNModel;
 use crate::error::{Error, Result};
-use crate::param_builder::ParamBuilder;
 use crate::transforms::{LayerTransform, LayerTransforms};
 
 impl NNModel {
@@ -61,19 +59,16 @@ impl NNModel {
 
     /// Adds the product of the matrices of each LoRA layer to the weight of the layer,
     /// `W + B·A·alpha / r`, and makes it a plain layer again: the model computes the same without the
-    /// further products, up to rounding, and all its weights are trained again. The result is the
-    /// number of layers that were merged.
+    /// further products, up to rounding, and its weights are trained again unless they were frozen
+    /// before LoRA. The result is the number of layers that were merged.
     ///
     /// # Errors
     /// [`ErrorKind::InvalidConfiguration`](crate::ErrorKind::InvalidConfiguration) when the weight of
     /// such a layer is also that of another one, which the sum would change; the model is as before
     /// then.
     pub fn merge_lora(&mut self) -> Result<usize> {
-        let mut values = IndexMap::new();
-        for (name, tensor) in self.net.parameters().tensors()? {
-            values.insert(name.to_owned(), tensor);
-        }
-        let mut merged = 0;
+        let mut values = self.values()?;
+        let mut merged = Vec::new();
         for (path, transform) in LayerTransforms::parse(&self.transforms)?.iter() {
             let LayerTransform::Lora { rank, alpha, .. } = transform else {
                 continue;
@@ -87,27 +82,25 @@ impl NNModel {
             if let Some(bias) = values.shift_remove(&name("base.bias")) {
                 values.insert(name("bias"), bias);
             }
-            merged += 1;
+            merged.push(path.to_owned());
         }
         let kept = self.transforms.iter().filter(|one| one.name() != "lora");
         let kept: Vec<_> = kept.cloned().collect();
-        let given = values
-            .iter()
-            .map(|(name, value)| (name.as_str(), Some(value)));
-        let replayed = LayerTransforms::parse(&kept)?;
-        let builder = ParamBuilder::from_values(given.collect(), replayed, &self.device);
-        let (net_params, params) = (self.net_params.clone(), self.params.clone());
-        let mut plain = Self::assemble(net_params, params, self.device.clone(), builder)?;
+        let mut plain = self.rebuilt(&values, kept)?;
         for (name, _) in plain.net.parameters().distinct() {
-            if self.frozen.contains(name) {
+            let is_frozen = self.frozen.contains(name);
+            // What was frozen before LoRA, and was trained since, is trained.
+            let was_thawed = || {
+                let (path, part) = name.rsplit_once('.').unwrap_or_default();
+                let base = format!("{path}.base.{part}");
+                merged.iter().any(|one| one == path) && !self.frozen.contains(&base)
+            };
+            if is_frozen && !was_thawed() {
                 plain.frozen.insert(name);
             }
         }
-        plain.transforms = kept;
-        plain.training = self.training;
-        plain.set_generator(self.generator().clone());
         *self = plain;
-        Ok(merged)
+        Ok(merged.len())
     }
 
     /// The weight of a LoRA layer with the product of its matrices added.

@@ -25,27 +25,43 @@ impl NNModel {
     pub fn apply_transforms(&mut self, transforms: &[NNCheckpointTransform]) -> Result<()> {
         let all: Vec<_> = self.transforms.iter().chain(transforms).cloned().collect();
         // All are checked together, and the new ones are made.
-        let replayed = LayerTransforms::parse(&all)?;
-        let mut values: IndexMap<String, Tensor> = IndexMap::new();
-        for (name, tensor) in self.net.parameters().tensors()? {
-            values.insert(name.to_owned(), tensor);
-        }
+        LayerTransforms::parse(&all)?;
+        let mut values = self.values()?;
         let mut generator = self.generator().clone();
         for (path, transform) in LayerTransforms::parse(transforms)?.iter() {
             change(&mut values, path, transform, &mut generator)?;
         }
-        let given = values
-            .iter()
-            .map(|(name, value)| (name.as_str(), Some(value)));
-        let builder = ParamBuilder::from_values(given.collect(), replayed, &self.device);
-        let (net_params, params) = (self.net_params.clone(), self.params.clone());
-        let mut changed = Self::assemble(net_params, params, self.device.clone(), builder)?;
-        changed.transforms = all;
-        changed.training = self.training;
+        let mut changed = self.rebuilt(&values, all)?;
         changed.frozen.extend(&self.frozen);
         changed.set_generator(generator);
         *self = changed;
         Ok(())
+    }
+
+    /// The weights by their names in the state dict.
+    pub(super) fn values(&self) -> Result<IndexMap<String, Tensor>> {
+        let tensors = self.net.parameters().tensors()?.into_iter();
+        Ok(tensors
+            .map(|(name, tensor)| (name.to_owned(), tensor))
+            .collect())
+    }
+
+    /// A model of the same configuration, mode and generator with other layers, and their weights.
+    pub(super) fn rebuilt(
+        &self,
+        values: &IndexMap<String, Tensor>,
+        transforms: Vec<NNCheckpointTransform>,
+    ) -> Result<Self> {
+        let given = values.iter();
+        let given = given.map(|(name, value)| (name.as_str(), Some(value)));
+        let replayed = LayerTransforms::parse(&transforms)?;
+        let builder = ParamBuilder::from_values(given.collect(), replayed, &self.device);
+        let (net_params, params) = (self.net_params.clone(), self.params.clone());
+        let mut model = Self::assemble(net_params, params, self.device.clone(), builder)?;
+        model.transforms = transforms;
+        model.training = self.training;
+        model.set_generator(self.generator().clone());
+        Ok(model)
     }
 }
 
