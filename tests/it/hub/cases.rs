@@ -201,7 +201,7 @@ fn m06_loading_that_is_not_strict_says_what_it_left_out() {
 #[track_caller]
 fn refused(path: &str) -> nnx_checkpoint::ErrorKind {
     let folder = tempfile::tempdir().unwrap();
-    copy(&case(path), folder.path());
+    nnx_tests::copy_folder(&case(path), folder.path());
     std::fs::write(folder.path().join("config.json"), "{}").unwrap();
     let error = Plain::from_pretrained(folder.path()).err().unwrap();
     match error.into_kind() {
@@ -210,22 +210,9 @@ fn refused(path: &str) -> nnx_checkpoint::ErrorKind {
     }
 }
 
-fn copy(from: &std::path::Path, to: &std::path::Path) {
-    std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap() {
-        let path = entry.unwrap().path();
-        let target = to.join(path.file_name().unwrap());
-        if path.is_dir() {
-            copy(&path, &target);
-        } else {
-            std::fs::copy(&path, target).unwrap();
-        }
-    }
-}
-
 fn accepted(path: &str) -> StateDict {
     let folder = tempfile::tempdir().unwrap();
-    copy(&case(path), folder.path());
+    nnx_tests::copy_folder(&case(path), folder.path());
     std::fs::write(folder.path().join("config.json"), "{}").unwrap();
     Plain::from_pretrained(folder.path()).unwrap().weights
 }

@@ -14,10 +14,10 @@ use std::path::{Path, PathBuf};
 
 use nnx_params::{NNIterationDataPoint, State, Value};
 use nnx_run::journal::{Lineage, iter_history};
-use nnx_tests::{Json, sha256};
+use nnx_tests::{Json, copy_folder, sha256};
 use tempfile::TempDir;
 
-use super::support::{copy, link};
+use super::support::link;
 
 fn folder() -> PathBuf {
     super::support::folder("0.4.1").join("journal")
@@ -30,7 +30,7 @@ fn read(name: &str) -> Json {
 /// A copy of all runs that may be written to.
 fn copy_of_all() -> TempDir {
     let root = tempfile::tempdir().unwrap();
-    copy(&folder().join("runs"), &root.path().join("runs"));
+    copy_folder(&folder().join("runs"), &root.path().join("runs"));
     let best = root.path().join("runs/best");
     let id = fs::read_to_string(&best).unwrap();
     fs::remove_file(&best).unwrap();
@@ -42,7 +42,7 @@ fn copy_of_all() -> TempDir {
 fn copy_of(id: &str) -> TempDir {
     let root = tempfile::tempdir().unwrap();
     let runs = root.path().join("runs");
-    copy(&folder().join("runs").join(id), &runs.join(id));
+    copy_folder(&folder().join("runs").join(id), &runs.join(id));
     root
 }
 

@@ -7,10 +7,10 @@ use nnx_params::{
     Checkpoints, MonitorMode, MonitorRecord, MonitorSpec, MonitorStatus, NNIterationDataPoint,
 };
 use nnx_run::{BestMetric, NNRun, RunSummary};
-use nnx_tests::{Json, fixtures_dir};
+use nnx_tests::{Json, copy_folder, fixtures_dir};
 use tempfile::TempDir;
 
-use super::support::{checkpoint, copy, idp, link, run};
+use super::support::{checkpoint, idp, link, run};
 
 /// The runs of `expected.json`.
 const NAMES: [&str; 3] = ["train_accuracy", "val_nll", "none"];
@@ -19,7 +19,7 @@ const NAMES: [&str; 3] = ["train_accuracy", "val_nll", "none"];
 fn monitored() -> (TempDir, Json) {
     let fixtures = fixtures_dir().join("nnx-0.4.1/monitored");
     let root = tempfile::tempdir().unwrap();
-    copy(&fixtures.join("runs"), &root.path().join("runs"));
+    copy_folder(&fixtures.join("runs"), &root.path().join("runs"));
     let best = root.path().join("runs/best");
     let id = fs::read_to_string(&best).unwrap();
     fs::remove_file(&best).unwrap();

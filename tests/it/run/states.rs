@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use nnx_checkpoint::torch::TorchBuilder;
 use nnx_params::Checkpoints;
 use nnx_run::{CheckpointStore, CheckpointTag, ErrorKind, TrainingStateFile, TrainingStateRole};
-use nnx_tests::Json;
+use nnx_tests::{Json, copy_folder};
 use tempfile::TempDir;
 
-use super::support::{checkpoint, copy, copy_of, folder, read, run, training_state};
+use super::support::{checkpoint, copy_of, folder, read, run, training_state};
 
 fn last() -> CheckpointTag {
     Checkpoints::Last.into()
@@ -43,7 +43,7 @@ fn every_case_is_judged_as_python_decides_it() {
         let name = case.get("name");
         let at = name.text();
         let root = tempfile::tempdir().unwrap();
-        copy(&folder("0.4.1").join("sidecars").join(at), root.path());
+        copy_folder(&folder("0.4.1").join("sidecars").join(at), root.path());
         let store = CheckpointStore::new("x", root.path()).unwrap();
         let verified = store.verify(&last());
         let files = store.training_state_files(&last()).unwrap();
@@ -201,7 +201,7 @@ fn a_copy_of_another_save_is_left_over() {
 fn a_bare_optimizer_state_has_the_keys_of_one() {
     let root = tempfile::tempdir().unwrap();
     let case = folder("0.4.1").join("sidecars/v0_legacy_optimizer_only");
-    copy(&case, root.path());
+    copy_folder(&case, root.path());
     let store = CheckpointStore::new("x", root.path()).unwrap();
     let path = store.path(&last()).with_file_name("last.pt.opt.pt");
     let mut builder = TorchBuilder::new();

@@ -12,7 +12,7 @@ use nnx_run::{
     Counters, Data, NNRun, Optimizer, OptimizerGroup, OptimizerParameter, OptimizerState,
     TrainingState,
 };
-use nnx_tests::{Json, fixtures_dir};
+use nnx_tests::{Json, copy_folder, fixtures_dir};
 use tempfile::TempDir;
 
 /// The folder of a version's run fixtures.
@@ -28,7 +28,7 @@ pub(super) fn read(version: &str, name: &str) -> Json {
 /// as a file of its text.
 pub(super) fn copy_of(version: &str) -> TempDir {
     let root = tempfile::tempdir().unwrap();
-    copy(&folder(version).join("runs"), &root.path().join("runs"));
+    copy_folder(&folder(version).join("runs"), &root.path().join("runs"));
     let best = root.path().join("runs/best");
     let id = fs::read_to_string(&best).unwrap();
     fs::remove_file(&best).unwrap();
@@ -44,19 +44,6 @@ pub(super) fn link(text: &str, path: &Path) {
 #[cfg(windows)]
 pub(super) fn link(text: &str, path: &Path) {
     std::os::windows::fs::symlink_dir(text, path).unwrap();
-}
-
-pub(super) fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let target = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
-            copy(&entry.path(), &target);
-        } else {
-            fs::write(&target, fs::read(entry.path()).unwrap()).unwrap();
-        }
-    }
 }
 
 /// Every path below a folder, with the bytes of what is a file.

@@ -4,7 +4,8 @@ use candle_core::{Device, Tensor, Var};
 use nnx_tests::Json;
 use nnx_train::{Gradients, Parameter, clip_grad_norm, vector_norm};
 
-use super::recorded::{bits, folder};
+use super::fixture::folder;
+use super::recorded::bits;
 
 fn floats(hex: &str) -> Vec<f32> {
     let byte = |at: usize| u8::from_str_radix(&hex[at..at + 2], 16).unwrap();

@@ -8,9 +8,11 @@ use nnx_checkpoint::{CheckpointReader, NNCheckpoint, StateDict};
 use nnx_net::{Batch, EvaluateOptions, Generator, NNModel, NllInput};
 use nnx_params::{NNEvaluationDataPoint, NNIterationDataPoint, Value};
 use nnx_run::NNRun;
-use nnx_tests::{Json, fixtures_dir};
+use nnx_tests::{Json, float_from_hex};
 
+use super::fixture::{folder, names};
 use super::judge::farther;
+use super::recorded::values;
 use nnx_train::{DataLoader, Gradients, Loader, Parameter, TensorDataset};
 
 /// A step of its own, bfloat16, a history in a journal, or a start that is not fresh.
@@ -126,23 +128,6 @@ impl Case {
     }
 }
 
-/// A float64 as Python's `float.hex` writes it.
-fn from_hex(text: &str) -> f64 {
-    let (sign, text) = match text.strip_prefix('-') {
-        Some(rest) => (-1.0, rest),
-        None => (1.0, text),
-    };
-    let (digits, exponent) = text.strip_prefix("0x").unwrap().split_once('p').unwrap();
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-    let mantissa = u64::from_str_radix(&format!("{whole}{fraction}"), 16).unwrap() as f64;
-    let exponent = exponent.parse::<i32>().unwrap() - 4 * fraction.len() as i32;
-    sign * mantissa * 2_f64.powi(exponent)
-}
-
-fn all_of(tensor: &Tensor) -> Vec<f32> {
-    tensor.flatten_all().unwrap().to_vec1().unwrap()
-}
-
 /// The largest differences of a loss and of a gradient, the latter in relation to its largest element.
 fn judge(case: &Case) -> (f64, f64) {
     let name = &case.name;
@@ -172,7 +157,7 @@ fn judge(case: &Case) -> (f64, f64) {
             .score(&output.logits, &output.targets, &EvaluateOptions::new())
             .unwrap();
         if terms.weight > 0.0 {
-            let expected = from_hex(losses[number].text());
+            let expected = float_from_hex(losses[number].text());
             worst_loss = farther(worst_loss, (loss - expected).abs() / expected.abs());
         }
         if let Some(record) = case.run.idps().get(number) {
@@ -225,7 +210,7 @@ fn judge(case: &Case) -> (f64, f64) {
         if clipped {
             continue;
         }
-        let expected = all_of(&expected);
+        let expected = values(&expected);
         let largest = expected
             .iter()
             .fold(f32::MIN_POSITIVE, |most, x| most.max(x.abs()));
@@ -238,13 +223,8 @@ fn judge(case: &Case) -> (f64, f64) {
 
 #[test]
 fn losses_records_draws_and_gradients_are_those_of_the_real_library() {
-    let folder = fixtures_dir().join("training");
-    let mut folders: Vec<PathBuf> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.join("fixture.json").exists())
-        .collect();
-    folders.sort();
+    let folders = names().into_iter().map(|name| folder().join(name));
+    let mut folders: Vec<PathBuf> = folders.collect();
     folders.retain(|folder| !OTHER_STEPS.iter().any(|name| folder.ends_with(name)));
     let mut judged = 0;
     for folder in folders {

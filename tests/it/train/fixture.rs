@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use candle_core::{Device, Tensor};
 use nnx_checkpoint::{Limits, StateDict, safetensors::SafeTensors};
 use nnx_params::{State, Value};
-use nnx_tests::{Json, fixtures_dir};
+use nnx_tests::{Json, fixtures_dir, float_from_hex};
 
 /// A training run of the real library.
 pub(super) struct Fixture {
@@ -92,7 +92,7 @@ impl Fixture {
             .iter()
             .map(|item| match &item.0 {
                 Value::None => None,
-                Value::Str(text) => Some(from_hex(text)),
+                Value::Str(text) => Some(float_from_hex(text)),
                 other => panic!("{other:?} is no float"),
             })
             .collect()
@@ -105,28 +105,6 @@ impl Fixture {
             .map(|variant| self.side.get("closeness").get(variant).get(of).float())
             .fold(0.0, f64::max)
     }
-}
-
-/// Python's `float.fromhex`.
-pub(super) fn from_hex(text: &str) -> f64 {
-    match text {
-        "nan" => return f64::NAN,
-        "inf" => return f64::INFINITY,
-        "-inf" => return f64::NEG_INFINITY,
-        _ => {}
-    }
-    let (sign, rest) = text
-        .strip_prefix('-')
-        .map_or((1.0, text), |rest| (-1.0, rest));
-    let rest = rest.strip_prefix("0x").unwrap();
-    let (digits, exponent) = rest.split_once('p').unwrap();
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-    let mut value = u64::from_str_radix(whole, 16).unwrap() as f64;
-    for (place, digit) in fraction.chars().enumerate() {
-        let digit = f64::from(digit.to_digit(16).unwrap());
-        value += digit * 16_f64.powi(-(i32::try_from(place).unwrap() + 1));
-    }
-    sign * value * 2_f64.powi(exponent.parse().unwrap())
 }
 
 /// A float32 in the hexadecimal digits of its bytes.

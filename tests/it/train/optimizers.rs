@@ -7,7 +7,8 @@ use nnx_run::{Data, GroupSettings, OptimizerGroup, OptimizerParameter, Optimizer
 use nnx_tests::Json;
 use nnx_train::{Gradients, Optimizer, Parameter, ParameterGroup};
 
-use super::recorded::{Recorded, TRAINER, bits, check_data, folder, values};
+use super::fixture::folder;
+use super::recorded::{Recorded, TRAINER, bits, check_data, values};
 
 /// What NNx calls a setting of `optimizers.json`, if it can build it.
 fn params(name: &str, group: &State) -> Option<NNOptimParams> {

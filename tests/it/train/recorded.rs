@@ -6,8 +6,10 @@ use candle_core::{Device, Tensor, Var};
 use nnx_checkpoint::CheckpointReader;
 use nnx_params::{NNOptimParams, NNSchedulerParams, State, Value, python_text};
 use nnx_run::{CheckpointStore, CheckpointTag, Data, OptimizerState, TrainingState};
-use nnx_tests::{Json, fixtures_dir};
+use nnx_tests::Json;
 use nnx_train::{Horizon, Parameter};
+
+use super::fixture::{folder, names};
 
 /// The only run of a `Trainer`, with two optimizers.
 pub(super) const TRAINER: &str = "ff_trainer";
@@ -23,21 +25,11 @@ pub(super) struct Recorded {
     pub(super) tensors: CheckpointReader,
 }
 
-pub(super) fn folder() -> PathBuf {
-    fixtures_dir().join("training")
-}
-
 impl Recorded {
     /// All runs, in the order of their names.
     pub(super) fn all() -> Vec<Self> {
-        let mut folders: Vec<PathBuf> = std::fs::read_dir(folder())
-            .unwrap()
-            .map(|entry| entry.unwrap().path())
-            .filter(|path| path.join("fixture.json").is_file())
-            .collect();
-        folders.sort();
-        assert_eq!(folders.len(), 65);
-        folders.iter().map(|folder| Self::read(folder)).collect()
+        let folders = names().into_iter().map(|name| folder().join(name));
+        folders.map(|folder| Self::read(&folder)).collect()
     }
 
     /// The runs with one optimizer.
@@ -140,19 +132,6 @@ pub(super) fn bits(values: &[f32]) -> Vec<u32> {
 /// The values of a tensor in row-major order.
 pub(super) fn values(tensor: &Tensor) -> Vec<f32> {
     tensor.flatten_all().unwrap().to_vec1().unwrap()
-}
-
-/// A float as Python's `float.hex` writes it.
-pub(super) fn float_from_hex(text: &str) -> f64 {
-    let (sign, text) = match text.strip_prefix('-') {
-        Some(text) => (-1.0, text),
-        None => (1.0, text),
-    };
-    let (digits, exponent) = text.strip_prefix("0x").unwrap().split_once('p').unwrap();
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-    let mantissa = u64::from_str_radix(&format!("{whole}{fraction}"), 16).unwrap();
-    let shift = 4 * i32::try_from(fraction.len()).unwrap();
-    sign * mantissa as f64 * 2f64.powi(exponent.parse::<i32>().unwrap() - shift)
 }
 
 /// Compares data with a value that JSON kept, where a tuple is a list. Floats are to be the same bit for

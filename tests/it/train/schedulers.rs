@@ -6,10 +6,11 @@ use nnx_params::{
     Schedulers, State, Value,
 };
 use nnx_run::Data;
-use nnx_tests::Json;
+use nnx_tests::{Json, float_from_hex};
 use nnx_train::{ErrorKind, Horizon, Optimizer, Parameter, Scheduler};
 
-use super::recorded::{Recorded, check_data, check_same, float_from_hex, folder};
+use super::fixture::folder;
+use super::recorded::{Recorded, check_data, check_same};
 
 fn optimizer(optim: Optims, lr: f64) -> Optimizer {
     let params = if optim.is_sgd() {

@@ -8,12 +8,14 @@ use nnx_run::journal::{Lineage, migrate_history};
 use nnx_run::{ErrorKind, HistoryJournal, NNRun};
 use tempfile::TempDir;
 
-use super::super::support::{copy, tree};
+use nnx_tests::copy_folder;
+
+use super::super::support::tree;
 use super::{all_of, folder, id_of};
 
 fn unmigrated() -> (TempDir, String) {
     let root = tempfile::tempdir().unwrap();
-    copy(&folder().join("unmigrated/runs"), &root.path().join("runs"));
+    copy_folder(&folder().join("unmigrated/runs"), &root.path().join("runs"));
     (root, id_of("migrated"))
 }
 
