@@ -6,8 +6,8 @@ use nnx_params::{MetricSpec, NNEvaluationDataPoint};
 use crate::component::Component;
 use crate::error::Result;
 use crate::loader::Loader;
-use crate::metric::MetricSet;
 use crate::metric_inputs::MetricRules;
+use crate::metric_set::MetricSet;
 use crate::model::Model;
 
 /// A validation of one's own.

@@ -9,6 +9,7 @@
 //! | see and end a training | [`Callback`], [`EarlyStopping`], [`LRMonitor`], [`ModelCheckpoint`], [`Progress`] |
 //! | keep a state with the checkpoints | [`Component`] |
 //! | train with a loss of your own | [`Objective`], [`LossTerm`], [`SupervisedObjective`], [`CausalLMTask`] |
+//! | declare a metric of your own | [`register_metric`], [`Metric`], [`MetricAccumulator`], [`MetricBatch`] |
 //! | take the steps yourself | [`TrainStep`], [`EvalStep`], [`default_train_step`], [`MoeStep`] |
 //! | name what an optimizer updates, and hold its gradients | [`Parameter`], [`Gradients`] |
 //! | update parameters | [`Optimizer`], [`ParameterGroup`], [`clip_grad_norm`] |
@@ -45,6 +46,8 @@ mod loss_term;
 mod lr_monitor;
 mod metric;
 mod metric_inputs;
+mod metric_registry;
+mod metric_set;
 mod model;
 mod model_checkpoint;
 mod moe_step;
@@ -97,6 +100,8 @@ pub use lm_task::{Alignment, CausalLMEval, CausalLMObjective, CausalLMTask};
 pub use loader::{Loader, Pass};
 pub use loss_term::LossTerm;
 pub use lr_monitor::LRMonitor;
+pub use metric::register_metric;
+pub use metric_registry::{Metric, MetricAccumulator, MetricBatch, MetricInput};
 pub use model::Model;
 pub use model_checkpoint::ModelCheckpoint;
 pub use moe_step::MoeStep;

@@ -2,7 +2,7 @@
 
 mod sums;
 
-use candle_core::Tensor;
+use candle_core::{DType, Tensor};
 use nnx_net::Batch;
 use nnx_params::NNEvaluationDataPoint;
 use nnx_run::Data;
@@ -28,6 +28,9 @@ pub enum Alignment {
 }
 
 /// The task of predicting the next token: NNx's `CausalLMTask`, with its objective and its evaluation.
+///
+/// A second input of a batch is its `loss_mask`: 1 for each token that counts as a target, else 0, in
+/// the shape of the first input.
 ///
 /// ```
 /// use nnx_train::CausalLMTask;
@@ -139,12 +142,17 @@ impl CausalLMTask {
 
     /// Inputs and targets of a batch, `[N, T]` each.
     fn split(&self, batch: &Batch) -> Result<(Tensor, Tensor)> {
-        let [ids] = batch.inputs.as_slice() else {
-            return Err(Error::data(
-                "a batch of language has one input, the ids of tokens",
-            ));
+        let (ids, mask) = match batch.inputs.as_slice() {
+            [ids] => (ids, None),
+            [ids, mask] => (ids, Some(mask)),
+            _ => {
+                return Err(Error::data(
+                    "a batch of language has the ids of tokens as input, and perhaps a mask of those \
+                     that count",
+                ));
+            }
         };
-        let (inputs, targets) = match self.alignment {
+        let (inputs, mut targets) = match self.alignment {
             Alignment::PreShifted => (ids.clone(), batch.targets.clone()),
             Alignment::ShiftInputs => {
                 let length = match ids.dims() {
@@ -165,7 +173,33 @@ impl CausalLMTask {
                 targets.dims()
             )));
         }
+        if let Some(mask) = mask {
+            targets = self.masked(&targets, mask, ids.dims())?;
+        }
         Ok((inputs.contiguous()?, targets.contiguous()?))
+    }
+
+    /// The targets, with the id that does not count where the mask of the tokens is 0.
+    fn masked(&self, targets: &Tensor, mask: &Tensor, shape: &[usize]) -> Result<Tensor> {
+        let is_flag = |flag: &i64| *flag == 0 || *flag == 1;
+        let flags: Vec<i64> = if mask.dtype().is_int() && mask.dims() == shape {
+            mask.flatten_all()?.to_dtype(DType::I64)?.to_vec1()?
+        } else {
+            Vec::new()
+        };
+        if flags.len() != mask.elem_count() || !flags.iter().all(is_flag) {
+            return Err(Error::data(format!(
+                "the mask of tokens needs whole numbers 0 and 1 in the shape `{shape:?}` of the tokens, got \
+                 the dtype `{}` and the shape `{:?}`",
+                mask.dtype().as_str(),
+                mask.dims()
+            )));
+        }
+        let last = mask.dim(1)? - targets.dim(1)?;
+        let mask = mask.narrow(1, last, targets.dim(1)?)?.contiguous()?;
+        let targets = targets.to_dtype(DType::I64)?;
+        let ignored = Tensor::full(self.rules.ignore_id, targets.shape(), targets.device())?;
+        Ok(mask.to_dtype(DType::U8)?.where_cond(&targets, &ignored)?)
     }
 
     fn state(&self) -> Data {

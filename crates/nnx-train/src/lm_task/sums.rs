@@ -64,10 +64,13 @@ impl TokenSums {
             .detach()
             .reshape(((), rules.vocab_size))?
             .to_dtype(DType::F32)?;
-        let table: Vec<Vec<f32>> = table.to_vec2()?;
+        let table: Vec<f32> = table.flatten_all()?.to_vec1()?;
         let (mut nll, mut right) = (0.0, 0);
         for (row, class) in rows.iter().zip(&classes) {
-            let row = table.get(*row as usize).map_or(&[][..], Vec::as_slice);
+            let start = *row as usize * rules.vocab_size;
+            let row = table
+                .get(start..start + rules.vocab_size)
+                .unwrap_or_default();
             let top = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
             let sum: f32 = row.iter().map(|value| (value - top).exp()).sum();
             let own = row.get(*class as usize).copied().unwrap_or(f32::NAN);
