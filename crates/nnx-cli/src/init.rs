@@ -9,6 +9,7 @@ use crate::arguments::training::{Init, Net};
 use crate::escape::escaped;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
+use crate::shell;
 
 pub(crate) fn run(arguments: &Init) -> Outcome {
     outcome(arguments).unwrap_or_else(|failure| Outcome::failure(&failure, false))
@@ -26,7 +27,8 @@ fn outcome(arguments: &Init) -> Result<Outcome, Failure> {
     let next = if arguments.net == Net::Vit {
         String::new()
     } else {
-        format!("; next: nnx train {shown} --data TRAIN --split 0.2,0.1")
+        let typed = escaped(&shell::path(&file.to_string_lossy())).into_owned();
+        format!("; next: nnx train {typed} --data TRAIN --split 0.2,0.1")
     };
     Ok(Outcome::success(format!("wrote {shown}{next}\n")))
 }

@@ -27,6 +27,7 @@ mod progress;
 mod python;
 mod runs;
 mod scan;
+mod shell;
 mod size;
 mod table;
 mod terminal;

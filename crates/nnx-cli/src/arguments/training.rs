@@ -65,6 +65,9 @@ pub(crate) struct Train {
     /// [default: the parent's checkpoint in CONFIG, or `last`]
     #[arg(long, value_name = "RUN[:TAG]")]
     pub(crate) resume: Option<String>,
+    /// Restore only the weights of the run to go on from; all else is as CONFIG says
+    #[arg(long, requires = "resume")]
+    pub(crate) weights_only: bool,
     /// The number of epochs, in place of the one in CONFIG
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub(crate) epochs: Option<usize>,

@@ -13,8 +13,11 @@ const REFRESH: Duration = Duration::from_millis(100);
 
 /// The bar of a terminal, with what the last batch came to.
 const TEMPLATE: &str = "{msg} [{wide_bar}] {pos} of {len} steps, {speed}, {eta} left";
+/// The same in a terminal of fewer columns than this: the text is cut where the line ends.
+const WIDE: u16 = 100;
+const NARROW: &str = "{pos}/{len}, {eta} left; {wide_msg}";
 /// The same where the number of steps is not known.
-const ENDLESS: &str = "{msg} {pos} steps, {speed}";
+const ENDLESS: &str = "{pos} steps, {speed}; {wide_msg}";
 
 /// Shows on standard error how far a training is: a bar if that is a terminal, otherwise one line
 /// after each epoch.
@@ -76,10 +79,12 @@ impl Progress for Display {
         self.began = now;
         self.epoch = (0, now);
         if let Kind::Bar(bar) = &self.kind {
-            let template = if self.total.is_some() {
-                TEMPLATE
-            } else {
-                ENDLESS
+            let size = terminal_size::terminal_size_of(io::stderr());
+            let is_narrow = size.is_some_and(|(width, _)| width.0 < WIDE);
+            let template = match self.total {
+                None => ENDLESS,
+                Some(_) if is_narrow => NARROW,
+                Some(_) => TEMPLATE,
             };
             // The template is sound; without it the bar would look otherwise, no more.
             if let Ok(style) = ProgressStyle::with_template(template) {

@@ -2,16 +2,21 @@
 
 use std::ffi::OsString;
 
+use crate::shell;
+
 /// The options that the command to go on has anew; the first ones have a value.
 const WITH_VALUE: [&str; 3] = ["--resume", "--from", "--epochs"];
-const ALONE: [&str; 1] = ["--overwrite"];
+const ALONE: [&str; 2] = ["--overwrite", "--weights-only"];
 
 /// The command that goes on from a run for so many epochs, as a user of a shell types it.
 pub(super) fn command(words: impl Iterator<Item = OsString>, run: &str, epochs: usize) -> String {
     let mut out = "nnx".to_owned();
-    let mut words = words
-        .skip(1)
-        .map(|word| word.to_string_lossy().into_owned());
+    let words = words.skip(1);
+    let words: Vec<_> = { words.map(|word| word.to_string_lossy().into_owned()) }.collect();
+    // What is behind `--` is no option.
+    let end = words.iter().position(|word| word == "--");
+    let (options, others) = words.split_at(end.unwrap_or(words.len()));
+    let mut words = options.iter();
     while let Some(word) = words.next() {
         if WITH_VALUE.contains(&word.as_str()) {
             words.next();
@@ -22,21 +27,17 @@ pub(super) fn command(words: impl Iterator<Item = OsString>, run: &str, epochs: 
             value.is_some_and(|value| value.starts_with('='))
         });
         if !is_left_out && !ALONE.contains(&word.as_str()) {
-            out.push(' ');
-            out.push_str(&quoted(&word));
+            push(&mut out, word);
         }
     }
     out.push_str(&format!(" --resume {run} --epochs {epochs}"));
+    others.iter().for_each(|word| push(&mut out, word));
     out
 }
 
-/// A word as a POSIX shell reads it back.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
+fn push(out: &mut String, word: &str) {
+    out.push(' ');
+    out.push_str(&shell::quoted(word));
 }
 
 #[cfg(test)]
@@ -74,6 +75,14 @@ mod tests {
                 "--json",
             ],
             "nnx train a --json --resume 1f --epochs 2",
+        );
+    }
+
+    #[test]
+    fn names_that_begin_with_a_dash_stay_names() {
+        check(
+            &["nnx", "train", "--data=-d.csv", "--", "-a.yaml", "--resume"],
+            "nnx train --data=-d.csv --resume 1f --epochs 2 -- -a.yaml --resume",
         );
     }
 }

@@ -64,6 +64,7 @@ fn a_run_of_python_is_gone_on_with() {
         ("resume_planned", &[]),
         ("resume_generator", &["--loader-seed", "77"]),
         ("resume_monitor_update_clock", &[]),
+        ("resume_weights_only", &["--weights-only"]),
     ] {
         let desk = Desk::new(name);
         let python = of_python(&desk);
