@@ -311,8 +311,7 @@ impl Callback for EarlyStopping {
     }
 
     fn on_train_begin(&mut self, ctx: &mut Context<'_>) -> Result<()> {
-        let metrics = ctx.metrics().to_vec();
-        self.reset(&metrics)
+        self.reset(ctx.metrics())
     }
 
     fn on_epoch_end(&mut self, ctx: &mut Context<'_>) -> Result<()> {

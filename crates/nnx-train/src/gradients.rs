@@ -48,8 +48,12 @@ impl Gradients {
     ///
     /// # Errors
     /// When candle cannot bring a gradient to the CPU.
-    pub fn add(&mut self, parameters: &[Parameter], store: &GradStore) -> Result<()> {
-        for parameter in parameters.iter().filter(|one| one.requires_grad) {
+    pub fn add<'a>(
+        &mut self,
+        parameters: impl IntoIterator<Item = &'a Parameter>,
+        store: &GradStore,
+    ) -> Result<()> {
+        for parameter in parameters.into_iter().filter(|one| one.requires_grad) {
             let Some(gradient) = store.get(parameter.var.as_tensor()) else {
                 continue;
             };

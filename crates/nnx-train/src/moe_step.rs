@@ -5,7 +5,7 @@ use nnx_params::NNEvaluationDataPoint;
 use crate::clip::clip_grad_norm;
 use crate::error::{Error, Result};
 use crate::gradients::Gradients;
-use crate::train_step::{StepContext, TrainStep};
+use crate::train_step::{StepContext, TrainStep, finite_loss};
 
 /// A step that adds to the loss how unevenly each layer uses its experts: NNx's
 /// `moe_train_step_factory`. The recorded loss includes it.
@@ -57,10 +57,7 @@ impl TrainStep for MoeStep {
             }
             loss = (loss + (sum * self.weight)?)?;
         }
-        let value = f64::from(loss.detach().to_scalar::<f32>()?);
-        if !value.is_finite() {
-            return Err(Error::diverged(format!("the training loss is `{value}`")));
-        }
+        let value = finite_loss(&loss)?;
         let mut gradients = Gradients::new();
         gradients.add(ctx.parameters(), &loss.backward()?)?;
         if let Some(norm) = ctx.clip_norm() {

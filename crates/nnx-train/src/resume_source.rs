@@ -1,5 +1,7 @@
 //! The checkpoint that a training goes on from.
 
+use std::str::FromStr;
+
 use nnx_checkpoint::NNCheckpoint;
 use nnx_params::{Checkpoints, ResumeMode};
 use nnx_run::{CheckpointStore, CheckpointTag, Manifest, TrainingState};
@@ -99,15 +101,7 @@ impl ResumeSource {
 
 /// The tag of a checkpoint to resume from: a phase, or that of a callback with its epoch.
 fn tag(text: &str) -> Result<CheckpointTag> {
-    let phases = [
-        Checkpoints::First,
-        Checkpoints::Q1,
-        Checkpoints::Q2,
-        Checkpoints::Q3,
-        Checkpoints::Best,
-        Checkpoints::Last,
-    ];
-    let is_phase = phases.iter().any(|phase| phase.value() == text);
+    let is_phase = Checkpoints::from_str(text).is_ok();
     let numbered = text.rsplit_once("_e").is_some_and(|(tag, epoch)| {
         !tag.is_empty() && !epoch.is_empty() && epoch.bytes().all(|byte| byte.is_ascii_digit())
     });

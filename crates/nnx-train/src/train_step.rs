@@ -1,5 +1,6 @@
 //! The step of a batch.
 
+use candle_core::Tensor;
 use nnx_net::{Batch, EvaluateOptions};
 use nnx_params::NNEvaluationDataPoint;
 
@@ -203,10 +204,7 @@ pub fn default_train_step(ctx: &mut StepContext<'_>) -> Result<NNEvaluationDataP
 /// The loss to record: that of the batch, or of the window so far where no target of the batch counts.
 fn shown_loss(terms: &nnx_net::LossTerms, window: &mut Window, steps: bool) -> Result<f64> {
     if terms.weight != 0.0 {
-        let value = f64::from(terms.loss.detach().to_scalar::<f32>()?);
-        if !value.is_finite() {
-            return Err(Error::diverged(format!("the training loss is `{value}`")));
-        }
+        let value = finite_loss(&terms.loss)?;
         window.numerator += value * terms.weight;
         window.weight += terms.weight;
         return Ok(value);
@@ -218,6 +216,18 @@ fn shown_loss(terms: &nnx_net::LossTerms, window: &mut Window, steps: bool) -> R
         0.0 => Ok(0.0),
         weight => Ok(window.numerator / weight),
     }
+}
+
+/// The value of a loss.
+///
+/// # Errors
+/// When it is not finite.
+pub(crate) fn finite_loss(loss: &Tensor) -> Result<f64> {
+    let value = f64::from(loss.detach().to_scalar::<f32>()?);
+    if value.is_finite() {
+        return Ok(value);
+    }
+    Err(Error::diverged(format!("the training loss is `{value}`")))
 }
 
 fn update(ctx: &mut StepContext<'_>) -> Result<()> {

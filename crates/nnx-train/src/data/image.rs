@@ -31,9 +31,13 @@ impl Image {
             [0x89, b'P', b'N', b'G', ..] => decode_png(bytes),
             [b'P', b'5', ..] => decode_pnm(bytes, 1),
             [b'P', b'6', ..] => decode_pnm(bytes, 3),
-            _ => Err(Error::unsupported(
-                "expected a PNG image, or a PGM or PPM image in its binary form",
-            )),
+            _ => Err(Error::unsupported(match other_format(bytes) {
+                None => "expected a PNG image, or a PGM or PPM image in its binary form".to_owned(),
+                Some(format) => format!(
+                    "expected a PNG image, or a PGM or PPM image in its binary form, found a {format} \
+                     image: convert it to PNG"
+                ),
+            })),
         }
     }
 
@@ -45,6 +49,33 @@ impl Image {
             self.pixels.iter().skip(own).step_by(self.channels).copied()
         })
     }
+}
+
+/// The name of a format that is known, and not decoded: two decoders of JPEG give different pixels, so
+/// that a training would no longer be that of Python.
+fn other_format(bytes: &[u8]) -> Option<&'static str> {
+    Some(match bytes {
+        [0xff, 0xd8, 0xff, ..] => "JPEG",
+        [b'B', b'M', ..] => "BMP",
+        [b'I', b'I', 42, 0, ..] | [b'M', b'M', 0, 42, ..] => "TIFF",
+        [
+            b'R',
+            b'I',
+            b'F',
+            b'F',
+            _,
+            _,
+            _,
+            _,
+            b'W',
+            b'E',
+            b'B',
+            b'P',
+            ..,
+        ] => "WebP",
+        [b'P', b'1'..=b'4', ..] => "textual PGM or PPM",
+        _ => return None,
+    })
 }
 
 fn decode_png(bytes: &[u8]) -> Result<Image> {
@@ -176,6 +207,9 @@ mod tests {
     fn damaged_images_are_refused() {
         check_refused(b"", "expected a PNG image");
         check_refused(b"GIF89a", "expected a PNG image");
+        check_refused(b"\xff\xd8\xff\xe0", "found a JPEG image: convert it to PNG");
+        check_refused(b"RIFF\0\0\0\0WEBPVP8 ", "found a WebP image");
+        check_refused(b"P2 1 1 255 7", "found a textual PGM or PPM image");
         check_refused(b"\x89PNG", "the PNG image is damaged");
         for header in ["P5", "P5 #", "P5 1", "P5 1 1", "P5 a", "P5 -1 1 255 "] {
             check_refused(header.as_bytes(), "in the header of a PGM or PPM image");

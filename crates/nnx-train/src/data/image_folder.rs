@@ -1,6 +1,6 @@
 //! Images in a folder for each class.
 
-use std::fs;
+use std::fs::{self, DirEntry};
 use std::path::{Path, PathBuf};
 
 use candle_core::{Device, Tensor};
@@ -35,8 +35,7 @@ impl ImageFolder {
     /// another size; the file is named.
     pub(super) fn read(folder: &Path) -> Result<Self> {
         let mut names: Vec<String> = Vec::new();
-        for entry in fs::read_dir(folder)? {
-            let entry = entry?;
+        for entry in entries(folder)? {
             if entry.path().is_dir() {
                 names.push(text(&entry.path(), entry.file_name().to_str())?);
             }
@@ -107,13 +106,19 @@ fn stack(images: &[(PathBuf, Image)]) -> Result<Tensor> {
 /// The images of a folder and those in it, each as its folder and its name.
 fn find(folder: &Path, depth: usize, files: &mut Vec<(String, String)>) -> Result<()> {
     let parent = text(folder, folder.to_str())?;
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
+    for entry in entries(folder)? {
         let path = entry.path();
+        let kind = entry.file_type();
         // A link to a folder could lead in a circle.
-        if entry.file_type()?.is_dir() {
+        if kind
+            .map_err(|error| Error::from(error).in_path(&path))?
+            .is_dir()
+        {
             if depth == 0 {
-                return Err(Error::data("folders of images lie too deep").in_path(&path));
+                return Err(Error::data(
+                    "expected images at most 16 folders deep, found a folder beyond",
+                )
+                .in_path(&path));
             }
             find(&path, depth - 1, files)?;
             continue;
@@ -125,6 +130,12 @@ fn find(folder: &Path, depth: usize, files: &mut Vec<(String, String)>) -> Resul
         }
     }
     Ok(())
+}
+
+/// What a folder contains.
+fn entries(folder: &Path) -> Result<Vec<DirEntry>> {
+    let entries = fs::read_dir(folder).and_then(Iterator::collect);
+    entries.map_err(|error| Error::from(error).in_path(folder))
 }
 
 /// A name that is a text, which the order of classes and files needs.

@@ -117,7 +117,8 @@ impl DataFile {
                 ));
             }
         };
-        if options.finite {
+        // The cells of a table were checked as they were read.
+        if options.finite && !matches!(self, Self::Table(_)) {
             inputs.iter().try_for_each(check_finite)?;
         }
         match (self, is_graph(rule.net), inputs.as_slice()) {

@@ -44,10 +44,7 @@ impl candle_nn::Optimizer for Optimizer {
 
     fn step(&mut self, grads: &GradStore) -> Result<()> {
         let mut gradients = Gradients::new();
-        for group in self.groups() {
-            let parameters: Vec<_> = group.parameters().cloned().collect();
-            gradients.add(&parameters, grads).map_err(Error::wrap)?;
-        }
+        { gradients.add(self.parameters(), grads) }.map_err(Error::wrap)?;
         Self::step(self, &gradients).map_err(Error::wrap)
     }
 
