@@ -1,10 +1,13 @@
 //! The fully connected layer, and what a recorded transform makes of it.
 
 use candle_core::{Tensor, Var};
+use nnx_params::Activations;
 
+use crate::activation::activate;
 use crate::dropout::dropout;
 use crate::error::{Error, Result};
 use crate::init::Init;
+use crate::kernels::linear::linear;
 use crate::mode::Mode;
 use crate::param_builder::ParamBuilder;
 use crate::transforms::LayerTransform;
@@ -179,7 +182,31 @@ impl Linear {
     /// # Errors
     /// When candle fails.
     pub(crate) fn forward(&self, xs: &Tensor, mode: &mut Mode<'_>) -> Result<Tensor> {
-        let ys = self.apply(xs, mode)?;
+        self.forward_with(false, xs, mode)
+    }
+
+    /// Applies the layer along the last axis, and an activation to its outputs.
+    ///
+    /// # Errors
+    /// When candle fails.
+    pub(crate) fn forward_activated(
+        &self,
+        activation: Activations,
+        xs: &Tensor,
+        mode: &mut Mode<'_>,
+    ) -> Result<Tensor> {
+        // The one activation that a full layer applies in the pass that computes its outputs.
+        let is_fused = activation == Activations::Relu && matches!(self.form, Form::Full(_));
+        let ys = self.forward_with(is_fused, xs, mode)?;
+        if is_fused {
+            Ok(ys)
+        } else {
+            activate(activation, &ys)
+        }
+    }
+
+    fn forward_with(&self, relu: bool, xs: &Tensor, mode: &mut Mode<'_>) -> Result<Tensor> {
+        let ys = self.apply(relu, xs, mode)?;
         let class = match self.form {
             Form::Full(_) => "Linear",
             Form::Lora(_) => "LoRALinear",
@@ -189,16 +216,16 @@ impl Linear {
         Ok(ys)
     }
 
-    fn apply(&self, xs: &Tensor, mode: &mut Mode<'_>) -> Result<Tensor> {
+    fn apply(&self, relu: bool, xs: &Tensor, mode: &mut Mode<'_>) -> Result<Tensor> {
         let [outer @ .., inputs] = xs.dims() else {
-            return self.rows(xs, mode);
+            return self.rows(relu, xs, mode);
         };
         if outer.len() == 1 {
-            return self.rows(xs, mode);
+            return self.rows(relu, xs, mode);
         }
         // One product of two matrices is faster than one product for each of the outer axes.
         let rows = xs.reshape((outer.iter().product::<usize>(), *inputs))?;
-        let ys = self.rows(&rows, mode)?;
+        let ys = self.rows(relu, &rows, mode)?;
         let shape: Vec<usize> = outer
             .iter()
             .copied()
@@ -208,9 +235,9 @@ impl Linear {
     }
 
     /// Applies the layer to each row of a matrix.
-    fn rows(&self, rows: &Tensor, mode: &mut Mode<'_>) -> Result<Tensor> {
+    fn rows(&self, relu: bool, rows: &Tensor, mode: &mut Mode<'_>) -> Result<Tensor> {
         match &self.form {
-            Form::Full(affine) => affine.forward(rows, mode),
+            Form::Full(affine) => affine.forward(relu, rows, mode),
             Form::Lora(LoraLayer {
                 a,
                 b,
@@ -218,13 +245,15 @@ impl Linear {
                 scaling,
                 dropout: p,
             }) => {
-                let full = base.forward(rows, mode)?;
-                let thin = dropout(rows, *p, mode)?
-                    .matmul(&mode.value(a).t()?)?
-                    .matmul(&mode.value(b).t()?)?;
+                let full = base.forward(false, rows, mode)?;
+                let thin = linear(&dropout(rows, *p, mode)?, &mode.value(a), None, false)?;
+                let thin = linear(&thin, &mode.value(b), None, false)?;
                 Ok((full + (thin * *scaling)?)?)
             }
-            Form::LowRank { down, up } => up.forward(&rows.matmul(&mode.value(down).t()?)?, mode),
+            Form::LowRank { down, up } => {
+                let thin = linear(rows, &mode.value(down), None, false)?;
+                up.forward(false, &thin, mode)
+            }
         }
     }
 }
@@ -269,12 +298,10 @@ impl Affine {
         })
     }
 
-    fn forward(&self, rows: &Tensor, mode: &Mode<'_>) -> Result<Tensor> {
-        let ys = rows.matmul(&mode.value(&self.weight).t()?)?;
-        Ok(match &self.bias {
-            Some(bias) => ys.broadcast_add(&mode.value(bias))?,
-            None => ys,
-        })
+    fn forward(&self, relu: bool, rows: &Tensor, mode: &Mode<'_>) -> Result<Tensor> {
+        let (weight, bias) = (&self.weight, self.bias.as_ref());
+        let bias = bias.map(|bias| mode.value(bias));
+        Ok(linear(rows, &mode.value(weight), bias.as_ref(), relu)?)
     }
 }
 

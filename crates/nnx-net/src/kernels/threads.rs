@@ -1,5 +1,7 @@
 //! Work on several threads.
 
+use std::sync::{Mutex, PoisonError};
+
 /// How many multiplications or copies are worth the start of another thread.
 pub(crate) const GRAIN: usize = 1 << 15;
 
@@ -9,16 +11,31 @@ pub(crate) fn parts(size: usize) -> usize {
     (size / GRAIN).clamp(1, rayon::current_num_threads())
 }
 
-/// Runs the tasks, the first one on this thread, and waits for all.
-pub(crate) fn each<T: Send>(tasks: impl IntoIterator<Item = T>, run: impl Fn(T) + Sync) {
-    let mut tasks = tasks.into_iter();
-    let Some(first) = tasks.next() else { return };
-    let run = &run;
-    rayon::in_place_scope(|scope| {
-        for task in tasks {
-            scope.spawn(move |_| run(task));
+/// Runs the tasks on all threads, this one included, and waits for all. A thread takes a task when it
+/// has finished one, so that a thread that is late holds up nothing.
+pub(crate) fn each<T: Send>(
+    tasks: impl IntoIterator<Item = T, IntoIter: ExactSizeIterator + Send>,
+    run: impl Fn(T) + Sync,
+) {
+    let tasks = tasks.into_iter();
+    let others = rayon::current_num_threads()
+        .min(tasks.len())
+        .saturating_sub(1);
+    if others == 0 {
+        return tasks.for_each(run);
+    }
+    let tasks = Mutex::new(tasks);
+    let next = || tasks.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let work = || {
+        while let Some(task) = next() {
+            run(task);
         }
-        run(first);
+    };
+    rayon::in_place_scope(|scope| {
+        for _ in 0..others {
+            scope.spawn(|_| work());
+        }
+        work();
     });
 }
 
@@ -31,7 +48,7 @@ mod tests {
         for count in [0, 1, 2, 5] {
             let mut numbers = vec![0; count];
             each(numbers.iter_mut().enumerate(), |(at, number)| {
-                *number += at + 1
+                *number += at + 1;
             });
             assert!(numbers.iter().copied().eq(1..=count), "{numbers:?}");
         }

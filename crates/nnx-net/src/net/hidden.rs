@@ -6,6 +6,7 @@ use nnx_params::{Activations, NNParams};
 use crate::activation::activate;
 use crate::dropout::dropout;
 use crate::error::Result;
+use crate::linear::Linear;
 use crate::mode::Mode;
 
 /// The activation and the dropout after a hidden layer.
@@ -33,5 +34,14 @@ impl Hidden {
     /// When candle fails.
     pub(super) fn forward(self, xs: &Tensor, mode: &mut Mode<'_>) -> Result<Tensor> {
         dropout(&activate(self.activation, xs)?, self.dropout_prob, mode)
+    }
+
+    /// Applies a layer, then both.
+    ///
+    /// # Errors
+    /// When candle fails.
+    pub(super) fn after(self, linear: &Linear, xs: &Tensor, mode: &mut Mode<'_>) -> Result<Tensor> {
+        let ys = linear.forward_activated(self.activation, xs, mode)?;
+        dropout(&ys, self.dropout_prob, mode)
     }
 }

@@ -47,7 +47,7 @@ impl Mlp {
     pub(super) fn forward(&self, rows: &Tensor, mode: &mut Mode<'_>) -> Result<Tensor> {
         let mut xs = rows.clone();
         for (linear, hidden) in &self.hidden {
-            xs = hidden.forward(&linear.forward(&xs, mode)?, mode)?;
+            xs = hidden.after(linear, &xs, mode)?;
         }
         self.output.forward(&xs, mode)
     }
