@@ -12,11 +12,13 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
     arguments.finish()?;
     match bench.as_deref() {
         Some("checkpoint") | None => checkpoint(python.as_deref()),
+        Some("hub") => hub(python.as_deref()),
         Some("net") => net(python.as_deref()),
         Some("train") => train(python.as_deref()),
-        Some(other) => {
-            Err(format!("there is no bench `{other}`, only `checkpoint`, `net` and `train`").into())
-        }
+        Some(other) => Err(format!(
+            "there is no bench `{other}`, only `checkpoint`, `hub`, `net` and `train`"
+        )
+        .into()),
     }
 }
 
@@ -37,14 +39,26 @@ fn train(python: Option<&str>) -> Result<()> {
     Ok(())
 }
 
+/// Transfers beside the official client of the Hub.
+fn hub(python: Option<&str>) -> Result<()> {
+    let python =
+        python.ok_or("transfers are measured beside the official client: give `--python PATH`")?;
+    done(bench().arg("hub").arg(nnx()?).arg(python))
+}
+
 /// Reading and writing of checkpoints.
 fn checkpoint(python: Option<&str>) -> Result<()> {
+    done(bench().arg(nnx()?).args(python))
+}
+
+/// Builds the command and returns its path.
+fn nnx() -> Result<PathBuf> {
     let mut build = cargo();
     build.args(["build", "--release", "--package=nnx-cli"]);
     done(&mut build)?;
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
-    done(bench().arg(target.join("release/nnx")).args(python))
+    Ok(target.join("release/nnx"))
 }
 
 /// The command that runs the benches. Its features are always the same, so that nothing is built

@@ -26,10 +26,13 @@ pub(crate) const TASKS: &[Task] = &[
         run: bench::run,
         what: "times beside a lower bound and other libraries",
         options: &[
-            ("checkpoint | net | train", "what to measure [checkpoint]"),
+            (
+                "checkpoint | hub | net | train",
+                "what to measure [checkpoint]",
+            ),
             (
                 "--python PATH",
-                "an interpreter with the real NNx; `net` and `train` need it",
+                "an interpreter with the real NNx; all but `checkpoint` need it",
             ),
         ],
     },

@@ -1,5 +1,6 @@
 //! Times beside a floor and beside other libraries: `cargo xtask bench checkpoint`, networks
-//! beside PyTorch: `cargo xtask bench net`, and training beside NNx: `cargo xtask bench train`.
+//! beside PyTorch: `cargo xtask bench net`, training beside NNx: `cargo xtask bench train`, and
+//! transfers beside the official client of the Hub: `cargo xtask bench hub`.
 //!
 //! Each row is measured in turns with what it is compared with, in one process, over files that are
 //! made here and are in the system's cache. The fastest of the turns counts, as the others were
@@ -12,6 +13,7 @@
 
 mod converting;
 mod file;
+mod hub;
 mod many;
 mod net;
 mod owned;
@@ -51,12 +53,17 @@ fn main() -> Result<()> {
     let mut arguments = env::args_os().skip(1);
     let first = arguments
         .next()
-        .ok_or("expected the path of `nnx`, `net` or `train`")?;
+        .ok_or("expected the path of `nnx`, `hub`, `net` or `train`")?;
     if first == "net" {
         let python = arguments
             .next()
             .ok_or("expected the path of a Python with NNx")?;
         return net::run(python.as_ref());
+    }
+    if first == "hub" {
+        let [nnx, python] = [arguments.next(), arguments.next()]
+            .map(|path| path.ok_or("expected the paths of `nnx` and of a Python with the client"));
+        return hub::run(nnx?.as_ref(), python?.as_ref());
     }
     if first == "train" {
         let python = arguments

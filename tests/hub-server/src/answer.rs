@@ -1,6 +1,7 @@
 //! A request and its answer, with the faults that it meets.
 
 use crate::fault::Action;
+use crate::hash::sha256;
 use crate::message::{Asked, Delivery, Origin, Reply, Seen};
 use crate::routes;
 use crate::state::HubState;
@@ -18,8 +19,13 @@ impl HubState {
         let mut reply = match instead {
             Some(reply) => reply,
             None => {
+                // Large files are hashed here, where others need not wait.
+                let hash = match (asked.origin, asked.method.as_str()) {
+                    (Origin::Store, "PUT") => sha256(&asked.body),
+                    _ => String::new(),
+                };
                 let mut inner = self.inner.lock().unwrap();
-                routes::route(&mut inner, asked).unwrap_or_else(|refusal| refusal)
+                routes::route(&mut inner, asked, &hash).unwrap_or_else(|refusal| refusal)
             }
         };
         for action in &actions {

@@ -109,7 +109,7 @@ impl Action {
     pub(crate) fn instead(&self) -> Option<Reply> {
         match self {
             Self::Status(status, headers, body) => {
-                let mut reply = Reply::new(*status, body.as_str());
+                let mut reply = Reply::new(*status, body.clone());
                 for (name, value) in headers {
                     reply.set(name, value.as_str());
                 }
@@ -135,17 +135,19 @@ impl Action {
                 reply.delivery = Delivery::Chunked;
             }
             Self::Corrupt => {
-                let middle = reply.body.len() / 2;
-                if let Some(byte) = reply.body.get_mut(middle) {
+                let mut bytes = reply.body.to_vec();
+                let middle = bytes.len() / 2;
+                if let Some(byte) = bytes.get_mut(middle) {
                     *byte ^= 0xff;
                 }
+                reply.body = bytes.into();
             }
             Self::Header(name, value) => reply.set(name, value.as_str()),
             Self::Slow(milliseconds) => {
                 std::thread::sleep(std::time::Duration::from_millis(*milliseconds));
             }
             Self::Trickle(bytes, pause) => reply.delivery = Delivery::Trickled(*bytes, *pause),
-            Self::Body(body) => reply.body = body.as_bytes().to_vec(),
+            Self::Body(body) => reply.body = body.clone().into(),
             Self::Status(..) | Self::Drop => {}
         }
     }

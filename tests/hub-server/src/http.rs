@@ -5,11 +5,13 @@ use std::net::TcpStream;
 use std::thread;
 use std::time::Duration;
 
+use bytes::Bytes;
+
 use crate::message::{Asked, Delivery, Origin, Reply};
 use crate::state::HubState;
 
 /// Bytes of a body that are read.
-const MAX_BODY: u64 = 256 << 20;
+const MAX_BODY: u64 = 1 << 30;
 /// How long a connection may be silent.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -55,7 +57,7 @@ fn read(
         method: method.to_owned(),
         target: target.to_owned(),
         headers: Vec::new(),
-        body: Vec::new(),
+        body: Bytes::new(),
     };
     loop {
         let header = line(reader)?;
@@ -72,24 +74,28 @@ fn read(
         stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
     }
     if asked.header("transfer-encoding").is_some() {
+        let mut body = Vec::new();
         loop {
             let size = u64::from_str_radix(line(reader)?.split(';').next().unwrap_or("0"), 16)
                 .map_err(|_| wrong("no chunk"))?;
             if size > MAX_BODY {
                 return Err(wrong("too large"));
             }
-            reader.take(size).read_to_end(&mut asked.body)?;
+            reader.take(size).read_to_end(&mut body)?;
             line(reader)?;
             if size == 0 {
                 break;
             }
         }
+        asked.body = body.into();
     } else if let Some(length) = asked.header("content-length") {
         let length = length.parse::<u64>().map_err(|_| wrong("no length"))?;
         if length > MAX_BODY {
             return Err(wrong("too large"));
         }
-        reader.take(length).read_to_end(&mut asked.body)?;
+        let mut body = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
+        reader.take(length).read_to_end(&mut body)?;
+        asked.body = body.into();
     }
     Ok(Some(asked))
 }

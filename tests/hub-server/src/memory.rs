@@ -66,7 +66,7 @@ impl Transport for MemoryTransport {
             headers: headers
                 .map(|(name, value)| (name.to_string(), value.clone()))
                 .collect(),
-            body,
+            body: body.into(),
         });
         let cut = match reply.delivery {
             Delivery::Dropped => return Err(broken("the connection broke")),

@@ -1,5 +1,6 @@
 //! Requests and replies, however they travel.
 
+use bytes::Bytes;
 use serde_json::Value as Json;
 
 /// Which of the two origins was asked.
@@ -18,7 +19,7 @@ pub(crate) struct Asked {
     /// Path and query.
     pub(crate) target: String,
     pub(crate) headers: Vec<(String, String)>,
-    pub(crate) body: Vec<u8>,
+    pub(crate) body: Bytes,
 }
 
 impl Asked {
@@ -61,7 +62,7 @@ fn unescape(text: &str) -> String {
 pub(crate) struct Reply {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, String)>,
-    pub(crate) body: Vec<u8>,
+    pub(crate) body: Bytes,
     pub(crate) delivery: Delivery,
 }
 
@@ -82,7 +83,7 @@ pub(crate) enum Delivery {
 }
 
 impl Reply {
-    pub(crate) fn new(status: u16, body: impl Into<Vec<u8>>) -> Self {
+    pub(crate) fn new(status: u16, body: impl Into<Bytes>) -> Self {
         Self {
             status,
             headers: Vec::new(),

@@ -1,5 +1,7 @@
 //! Files by their names.
 
+use bytes::Bytes;
+
 use crate::access::{Outcome, commit_of, repo, user};
 use crate::message::{Asked, Reply};
 use crate::repo::Entry;
@@ -46,16 +48,20 @@ pub(crate) fn file(inner: &Inner, asked: &Asked, id: &str, revision: &str, name:
 pub(crate) fn cached(inner: &Inner, asked: &Asked, id: &str, oid: &str, name: &str) -> Outcome {
     let commit = commit_of(repo(inner, asked, id)?, oid)?;
     match commit.tree.get(name) {
-        Some(entry) => Ok(bytes(asked, inner.content(entry), &entry.etag())
-            .with("x-repo-commit", commit.oid.as_str())),
+        Some(entry) => Ok(bytes(
+            asked,
+            &Bytes::copy_from_slice(inner.content(entry)),
+            &entry.etag(),
+        )
+        .with("x-repo-commit", commit.oid.as_str())),
         None => Err(Reply::coded(404, "EntryNotFound", "Entry not found")),
     }
 }
 
 /// Bytes, or those of them that are asked for.
-pub(crate) fn bytes(asked: &Asked, bytes: &[u8], etag: &str) -> Reply {
+pub(crate) fn bytes(asked: &Asked, bytes: &Bytes, etag: &str) -> Reply {
     let whole = || {
-        Reply::new(200, bytes)
+        Reply::new(200, bytes.clone())
             .with("etag", format!("\"{etag}\""))
             .with("content-type", "application/octet-stream")
             .with("accept-ranges", "bytes")
@@ -70,10 +76,10 @@ pub(crate) fn bytes(asked: &Asked, bytes: &[u8], etag: &str) -> Reply {
     let last = bytes.len().saturating_sub(1);
     let end = end.unwrap_or(last).min(last);
     match bytes.get(start..=end) {
-        Some(part) if start < bytes.len() => {
+        Some(_) if start < bytes.len() => {
             let mut reply = whole();
             reply.status = 206;
-            reply.body = part.to_vec();
+            reply.body = bytes.slice(start..=end);
             reply.with(
                 "content-range",
                 format!("bytes {start}-{end}/{}", bytes.len()),

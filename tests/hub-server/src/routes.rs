@@ -8,11 +8,11 @@ use crate::repo::{Entry, Repo, pointer};
 use crate::state::{Inner, is_large};
 use crate::{commit, gitignore, lfs, resolve};
 
-pub(crate) fn route(inner: &mut Inner, asked: &Asked) -> Outcome {
+pub(crate) fn route(inner: &mut Inner, asked: &Asked, hash: &str) -> Outcome {
     let (parts, query) = asked.parts();
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
     if asked.origin == Origin::Store {
-        return lfs::store(inner, asked, &parts);
+        return lfs::store(inner, asked, hash, &parts);
     }
     let method = asked.method.as_str();
     let has = |key: &str| query.iter().any(|(name, _)| name == key);

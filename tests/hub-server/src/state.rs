@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
+use bytes::Bytes;
+
 use crate::fault::Fault;
 use crate::hash::sha256;
 use crate::message::Seen;
@@ -31,9 +33,9 @@ pub(crate) struct Inner {
     pub(crate) store: String,
     pub(crate) repos: BTreeMap<String, Repo>,
     /// Large files by their SHA-256.
-    pub(crate) objects: BTreeMap<String, Vec<u8>>,
+    pub(crate) objects: BTreeMap<String, Bytes>,
     /// Parts of large files that are not whole yet.
-    pub(crate) parts: BTreeMap<(String, usize), Vec<u8>>,
+    pub(crate) parts: BTreeMap<(String, usize), Bytes>,
     /// Bytes of a part, where large files come in parts.
     pub(crate) part_bytes: Option<usize>,
     /// Rows of a page of a listing.
@@ -65,7 +67,7 @@ impl HubState {
         for (name, bytes) in files {
             let entry = if is_large(name, bytes.len() as u64) {
                 let oid = sha256(bytes);
-                inner.objects.insert(oid.clone(), bytes.to_vec());
+                inner.objects.insert(oid.clone(), bytes.to_vec().into());
                 Entry::Large(oid, bytes.len() as u64)
             } else {
                 Entry::Regular(bytes.to_vec())
@@ -89,6 +91,14 @@ impl HubState {
         if let Some(repo) = inner.repos.get_mut(id) {
             (repo.private, repo.gated) = (private, gated);
         }
+    }
+
+    /// Forgets a repository and all large files, also those of other repositories.
+    pub fn forget(&self, id: &str) {
+        let mut inner = self.inner.lock().unwrap();
+        inner.repos.remove(id);
+        inner.objects.clear();
+        inner.parts.clear();
     }
 
     /// Makes a branch at what `main` is.
@@ -181,7 +191,7 @@ impl Inner {
     pub(crate) fn content<'a>(&'a self, entry: &'a Entry) -> &'a [u8] {
         match entry {
             Entry::Regular(bytes) => bytes,
-            Entry::Large(oid, _) => self.objects.get(oid).map_or(&[], Vec::as_slice),
+            Entry::Large(oid, _) => self.objects.get(oid).map_or(&[], Bytes::as_ref),
         }
     }
 }
