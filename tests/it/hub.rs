@@ -12,6 +12,8 @@ mod ignored;
 mod loading;
 mod mirror;
 mod publishing;
+mod remembered;
 mod saving;
 mod shared_cache;
+mod side_by_side;
 mod tls;

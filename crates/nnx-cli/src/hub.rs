@@ -15,6 +15,9 @@ mod uri;
 #[cfg(feature = "hub")]
 mod whoami;
 
+#[cfg(feature = "hub")]
+pub(crate) use nnx::hub::remove_abandoned;
+
 pub(crate) use self::uri::{is_remote, local, local_header};
 use crate::arguments::hub::{Card, Pull, Push, Whoami};
 use crate::commands::commands;
@@ -26,3 +29,7 @@ commands! {
     card(Card),
     whoami(Whoami),
 }
+
+/// Without the Hub, no push leaves temporary files.
+#[cfg(not(feature = "hub"))]
+pub(crate) fn remove_abandoned() {}

@@ -50,6 +50,8 @@ fn main() -> ExitCode {
 }
 
 fn run(command: &Command) -> Outcome {
+    // What a killed push has left in the folder of temporary files.
+    hub::remove_abandoned();
     match command {
         Command::Inspect(arguments) => inspect::run(arguments),
         Command::Scan(arguments) => scan::run(arguments),

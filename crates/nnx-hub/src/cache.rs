@@ -6,6 +6,7 @@
 //!   snapshots/<commit>/<file>    links to them, or the files where there are no links
 //!   refs/<branch or tag>         the commit that it stood for
 //!   trees/<commit>.json          what the repository has at a commit
+//!   verified.json                which files were hashed, and their times then
 //! .locks/models--owner--name/<hash>.lock
 //! ```
 
@@ -13,37 +14,41 @@ mod listing;
 mod lock;
 mod partial;
 mod pointer;
+mod verified;
 
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use tempfile::NamedTempFile;
 
+use self::verified::VerifiedFiles;
+pub(crate) use self::verified::{CacheCheck, Stamp};
 use crate::digest::{self, Digest, is_hex};
 use crate::error::{Error, ErrorKind, Result};
 use crate::repo_id::RepoId;
 
 /// The part of the cache for one repository.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct RepoCache {
     root: PathBuf,
     locks: PathBuf,
     /// Whether symbolic links are created if the file system supports them.
     symlinks: bool,
+    /// When files are hashed before they are used.
+    check: CacheCheck,
+    verified: VerifiedFiles,
 }
 
-/// Size and time of two files, as far as they are there.
-pub(crate) type Stamps = [Option<(u64, SystemTime)>; 2];
-
 impl RepoCache {
-    pub(crate) fn new(cache: &Path, repo: &RepoId, symlinks: bool) -> Self {
+    pub(crate) fn new(cache: &Path, repo: &RepoId, symlinks: bool, check: CacheCheck) -> Self {
         let name = format!("models--{}", repo.as_str().replace('/', "--"));
         Self {
             locks: cache.join(".locks").join(&name),
             root: cache.join(name),
             symlinks,
+            check,
+            verified: VerifiedFiles::default(),
         }
     }
 
@@ -104,13 +109,13 @@ impl RepoCache {
         Ok(())
     }
 
-    /// Whether the cache has the complete file and, if requested, its hash is right. A file that is
-    /// not right is kept until another one replaces it.
+    /// Whether the cache has the complete file and, if it is to be checked, its hash is right. A file
+    /// that is not right is kept until another one replaces it.
     ///
     /// # Errors
     /// When the operating system refuses to read it.
-    pub(crate) fn has(&self, digest: &Digest, bytes: Option<u64>, verify: bool) -> Result<bool> {
-        Ok(is_sound(&self.blob(digest), digest, bytes, verify)? == Some(true))
+    pub(crate) fn has(&self, digest: &Digest, bytes: Option<u64>) -> Result<bool> {
+        Ok(self.is_sound(&self.blob(digest), digest, bytes)? == Some(true))
     }
 
     /// Whether a snapshot has the file. Without a listing, the name of the link contains the
@@ -123,16 +128,15 @@ impl RepoCache {
         commit: &str,
         name: &str,
         known: Option<(&Digest, u64)>,
-        verify: bool,
     ) -> Result<bool> {
         let path = self.snapshot(commit).join(name);
         match (linked(&path), known) {
             (Some(linked), Some((digest, bytes))) => {
-                Ok(linked == *digest && self.has(digest, Some(bytes), verify)?)
+                Ok(linked == *digest && self.has(digest, Some(bytes))?)
             }
-            (Some(linked), None) => self.has(&linked, None, verify),
+            (Some(linked), None) => self.has(&linked, None),
             (None, Some((digest, bytes))) => {
-                Ok(is_sound(&path, digest, Some(bytes), verify)? == Some(true))
+                Ok(self.is_sound(&path, digest, Some(bytes))? == Some(true))
             }
             (None, None) => Ok(path.is_file()),
         }
@@ -148,22 +152,46 @@ impl RepoCache {
         commit: &str,
         name: &str,
         (digest, bytes): (&Digest, u64),
-        verify: bool,
     ) -> Result<bool> {
         let path = self.snapshot(commit).join(name);
         if linked(&path).is_some() || pointer::is_same(&path, &self.blob(digest)) {
             return Ok(false);
         }
-        Ok(is_sound(&path, digest, Some(bytes), verify)? == Some(true))
+        Ok(self.is_sound(&path, digest, Some(bytes))? == Some(true))
     }
 
-    /// Length and time of the cache's file and of the snapshot's: equal as long as neither is written.
-    pub(crate) fn stamps(&self, commit: &str, name: &str, digest: &Digest) -> Stamps {
+    /// The stamps of the cache's file and of the snapshot's: equal as long as neither is written.
+    pub(crate) fn stamps(&self, commit: &str, name: &str, digest: &Digest) -> [Option<Stamp>; 2] {
         let paths = [self.blob(digest), self.snapshot(commit).join(name)];
-        paths.map(|path| {
-            let about = path.metadata().ok()?;
-            Some((about.len(), about.modified().ok()?))
-        })
+        paths.map(|path| Stamp::of_path(&path))
+    }
+
+    /// Whether a file has the requested hash, if it is to be checked; `None` if the file does not
+    /// exist.
+    fn is_sound(&self, path: &Path, digest: &Digest, bytes: Option<u64>) -> Result<Option<bool>> {
+        let io = |error| Error::io(path, error);
+        let mut file = match File::open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(io(error)),
+        };
+        let about = file.metadata().map_err(io)?;
+        if bytes.is_some_and(|bytes| bytes != about.len()) {
+            return Ok(Some(false));
+        }
+        let stamp = Stamp::new(&about);
+        let was_verified = || stamp.is_some_and(|stamp| self.was_verified(path, digest, stamp));
+        match self.check {
+            CacheCheck::Sizes => return Ok(Some(true)),
+            CacheCheck::Changed if was_verified() => return Ok(Some(true)),
+            CacheCheck::Changed | CacheCheck::Everything => {}
+        }
+        let stamp = stamp.filter(Stamp::settle);
+        let is_sound = digest::matches(&mut file, digest, about.len()).map_err(io)?;
+        if let (true, Some(stamp)) = (is_sound, stamp) {
+            self.add_verified(path, digest, stamp);
+        }
+        Ok(Some(is_sound))
     }
 
     /// The names of the files in a snapshot, including links whose target is missing.
@@ -214,26 +242,6 @@ fn is_in_the_way(error: &io::Error) -> bool {
             | PermissionDenied
             | ReadOnlyFilesystem
     )
-}
-
-/// Whether a file has the requested hash, if it is to be checked; `None` if the file does not
-/// exist.
-fn is_sound(
-    path: &Path,
-    digest: &Digest,
-    bytes: Option<u64>,
-    verify: bool,
-) -> Result<Option<bool>> {
-    let io = |error| Error::io(path, error);
-    let mut file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(io(error)),
-    };
-    let found = file.metadata().map_err(io)?.len();
-    let sound = bytes.is_none_or(|bytes| bytes == found)
-        && (!verify || digest::matches(&mut file, digest, found).map_err(io)?);
-    Ok(Some(sound))
 }
 
 /// A new file with the mode that the user's umask gives.

@@ -67,12 +67,18 @@ impl Hasher {
     /// A hasher of the kind of the given hash, for a file of that many bytes.
     pub(crate) fn new(digest: &Digest, bytes: u64) -> Self {
         match digest {
-            Digest::Sha256(_) => Self::Sha256(Sha256::new()),
-            Digest::GitSha1(_) => Self::git(bytes),
+            Digest::Sha256(_) => Self::sha256(),
+            Digest::GitSha1(_) => Self::git_sha1(bytes),
         }
     }
 
-    fn git(bytes: u64) -> Self {
+    /// A hasher for a large file.
+    pub(crate) fn sha256() -> Self {
+        Self::Sha256(Sha256::new())
+    }
+
+    /// A hasher for any other file, of that many bytes.
+    pub(crate) fn git_sha1(bytes: u64) -> Self {
         Self::GitSha1(Sha1::new_with_prefix(format!("blob {bytes}\0")))
     }
 
@@ -114,25 +120,18 @@ pub(crate) fn for_each_chunk(
     }
 }
 
-/// Whether the bytes of a reader have the given hash.
-pub(crate) fn matches(reader: &mut dyn Read, digest: &Digest, bytes: u64) -> io::Result<bool> {
-    let mut hasher = Hasher::new(digest, bytes);
+/// The hash of the bytes of a reader.
+pub(crate) fn hash(reader: &mut dyn Read, mut hasher: Hasher) -> io::Result<Digest> {
     for_each_chunk(reader, |chunk| {
         hasher.update(chunk);
         Ok(())
     })?;
-    Ok(hasher.finish() == *digest)
+    Ok(hasher.finish())
 }
 
-/// Both hashes of the bytes of a reader.
-pub(crate) fn both(reader: &mut dyn Read, bytes: u64) -> io::Result<(Digest, Digest)> {
-    let (mut sha256, mut sha1) = (Hasher::Sha256(Sha256::new()), Hasher::git(bytes));
-    for_each_chunk(reader, |chunk| {
-        sha256.update(chunk);
-        sha1.update(chunk);
-        Ok(())
-    })?;
-    Ok((sha256.finish(), sha1.finish()))
+/// Whether the bytes of a reader have the given hash.
+pub(crate) fn matches(reader: &mut dyn Read, digest: &Digest, bytes: u64) -> io::Result<bool> {
+    Ok(hash(reader, Hasher::new(digest, bytes))? == *digest)
 }
 
 #[cfg(test)]
@@ -142,7 +141,8 @@ mod tests {
     #[test]
     fn hashes_are_those_of_git_and_sha256sum() {
         // `printf hello | git hash-object --stdin`, `printf hello | sha256sum`.
-        let (sha256, sha1) = both(&mut &b"hello"[..], 5).unwrap();
+        let sha256 = hash(&mut &b"hello"[..], Hasher::sha256()).unwrap();
+        let sha1 = hash(&mut &b"hello"[..], Hasher::git_sha1(5)).unwrap();
         assert_eq!(sha1.hex(), "b6fc4c620b67d95f953a5c1c1230aaab5db5a1b0");
         assert_eq!(
             sha256.hex(),

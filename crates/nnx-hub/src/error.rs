@@ -259,6 +259,18 @@ pub enum ErrorKind {
         /// The file.
         file: String,
     },
+    /// A folder has weights or a configuration of another version beside the files that are copied.
+    #[error(
+        "nothing was copied, because `{}` has files of another version beside the new ones: {}; copy all files of the version, or remove these",
+        folder.display(),
+        first_of(files)
+    )]
+    OtherVersion {
+        /// The folder.
+        folder: PathBuf,
+        /// The names of the files of another version.
+        files: Vec<String>,
+    },
     /// The crate was built without the feature that the call needs.
     #[error(
         "{what} needs the feature `{feature}` of nnx-hub, which this program was built without; add to Cargo.toml: nnx-hub = {{ version = \"{version}\", features = [\"{feature}\"] }}",
@@ -370,6 +382,7 @@ impl ErrorKind {
             Self::CommitUnknown { .. } => "commit_unknown",
             Self::WeightsIgnored { .. } => "weights_ignored",
             Self::Changed { .. } => "changed",
+            Self::OtherVersion { .. } => "other_version",
             Self::FeatureMissing { .. } => "feature_missing",
             Self::Settings { .. } => "settings",
             Self::Io { .. } => "io",

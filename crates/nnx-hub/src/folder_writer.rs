@@ -6,8 +6,8 @@ mod staging;
 #[cfg(feature = "candle")]
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
-use std::fs;
-use std::io::Write;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
 use indexmap::IndexMap;
@@ -17,11 +17,15 @@ use serde::Serialize;
 
 pub use self::copy::copy_files;
 pub(crate) use self::staging::Staging;
+pub use self::staging::remove_abandoned;
 use crate::config_json::{config_json, from_serde, ordered_json};
 use crate::error::{BoxError, Error, Result};
-use crate::folder::{CARD, CONFIG, read_file};
+use crate::folder::{CARD, CONFIG};
 use crate::safe_path;
 use crate::weights::{INDEX, WEIGHTS, is_weights, replaced, shard_names};
+
+/// The number of bytes that are compared at a time.
+const BUFFER_BYTES: usize = 128 << 10;
 
 /// Receives the files of a model. The folder is unchanged until all of them are written.
 ///
@@ -192,27 +196,27 @@ impl FolderWriter {
         self.files.iter().any(|file| file == name)
     }
 
-    /// Moves every file into the folder, and a model card if there is none.
+    /// Moves every file into the folder, and a model card if there is none. Returns whether the
+    /// weights are in several files.
     ///
     /// # Errors
     /// When the operating system returns an error.
-    pub(crate) fn finish(mut self, card: impl FnOnce() -> String) -> Result<()> {
+    pub(crate) fn finish(mut self, card: impl FnOnce() -> String) -> Result<bool> {
+        let is_sharded = self.has(INDEX);
         if !self.has(CARD) && !self.target.join(CARD).exists() {
             self.file(CARD, card().as_bytes())?;
         }
-        self.place_all().map(drop)
+        self.place_all()?;
+        Ok(is_sharded)
     }
 
     /// Moves every file into the folder. The index and the configuration, which say how the files
     /// belong together, come last. Old ones that would not fit the new files are removed first: a
     /// reader in between finds that a file is missing, but never a mixture.
     ///
-    /// Returns the names of weights and configurations of an earlier save that remain beside the
-    /// new files.
-    ///
     /// # Errors
     /// When the operating system returns an error.
-    pub(crate) fn place_all(self) -> Result<Vec<String>> {
+    fn place_all(self) -> Result<()> {
         // Steps that may fail come before the first change.
         for name in &self.files {
             let to = self.target.join(name);
@@ -220,7 +224,7 @@ impl FolderWriter {
                 return Err(Error::io(&to, std::io::ErrorKind::IsADirectory.into()));
             }
         }
-        let (stale, kept) = self.earlier();
+        let (stale, _) = self.earlier();
         let (last, first): (Vec<_>, Vec<_>) = self
             .files
             .iter()
@@ -243,7 +247,7 @@ impl FolderWriter {
         for name in last {
             self.place(name)?;
         }
-        Ok(kept)
+        Ok(())
     }
 
     fn place(&self, name: &str) -> Result<()> {
@@ -286,10 +290,32 @@ impl FolderWriter {
     }
 }
 
-/// Whether two files can be read and have the same bytes.
+/// Whether two files can be read and have the same bytes. What is no file, such as a pipe, is not
+/// read.
 fn same(one: &Path, other: &Path) -> bool {
-    let read = |path: &Path| read_file(path).ok();
-    read(one).is_some_and(|bytes| Some(bytes) == read(other))
+    let open = |path: &Path| {
+        let file = path.is_file().then(|| File::open(path));
+        file?
+            .map(|file| BufReader::with_capacity(BUFFER_BYTES, file))
+            .ok()
+    };
+    let (Some(mut one), Some(mut other)) = (open(one), open(other)) else {
+        return false;
+    };
+    loop {
+        let (Ok(left), Ok(right)) = (one.fill_buf(), other.fill_buf()) else {
+            return false;
+        };
+        let count = left.len().min(right.len());
+        if left[..count] != right[..count] || count == 0 && left.len() != right.len() {
+            return false;
+        }
+        if count == 0 {
+            return true;
+        }
+        one.consume(count);
+        other.consume(count);
+    }
 }
 
 /// Whether a file holds weights or the configuration.

@@ -7,21 +7,23 @@ mod local;
 mod preupload;
 mod remote_file;
 mod repository;
+mod side_by_side;
 mod snapshot;
 mod tree;
 mod upload;
 mod upload_options;
 
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use self::remote_file::RemoteFile;
 pub use self::repository::{Identity, RepoInfo};
-pub use self::snapshot::SnapshotOptions;
+pub use self::snapshot::{Snapshot, SnapshotOptions};
 pub use self::upload::Upload;
 pub use self::upload_options::UploadOptions;
-use crate::cache::RepoCache;
+use crate::cache::{CacheCheck, RepoCache};
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
 use crate::progress::Progress;
@@ -51,7 +53,8 @@ pub struct Hub {
     cache_dir: Option<PathBuf>,
     symlinks: bool,
     offline: bool,
-    verify_cached: bool,
+    check: CacheCheck,
+    max_workers: NonZeroUsize,
 }
 
 impl Hub {
@@ -100,7 +103,8 @@ impl Hub {
             cache_dir: settings.cache_dir,
             symlinks: settings.symlinks,
             offline: settings.offline,
-            verify_cached: true,
+            check: CacheCheck::default(),
+            max_workers: side_by_side::default_workers(),
         }
     }
 
@@ -118,11 +122,24 @@ impl Hub {
         self
     }
 
-    /// Sets whether files in the cache are hashed again before they are used. If not, only their
-    /// sizes are compared. Downloads are always hashed. Default: `true`.
+    /// Sets whether all files in the cache are hashed before they are used (`true`), or none and only
+    /// their sizes are compared (`false`). By default, files are hashed that were never verified, or
+    /// whose size, times or inode changed since. Downloads are always hashed.
     #[must_use]
     pub fn verify_cached(mut self, verify: bool) -> Self {
-        self.verify_cached = verify;
+        self.check = if verify {
+            CacheCheck::Everything
+        } else {
+            CacheCheck::Sizes
+        };
+        self
+    }
+
+    /// Sets how many files are transferred or hashed at the same time. Default: one for each core, up
+    /// to eight.
+    #[must_use]
+    pub fn max_workers(mut self, workers: NonZeroUsize) -> Self {
+        self.max_workers = workers;
         self
     }
 
@@ -146,7 +163,7 @@ impl Hub {
                 what: "there is no home folder to keep the cache in; set `HF_HUB_CACHE`".to_owned(),
             })
         })?;
-        Ok(RepoCache::new(folder, repo, self.symlinks))
+        Ok(RepoCache::new(folder, repo, self.symlinks, self.check))
     }
 
     /// The same client with the overrides of a single call.
@@ -166,6 +183,11 @@ impl Hub {
             self.client.progress = Some(Arc::clone(progress));
         }
         self
+    }
+
+    /// The receiver of progress events.
+    pub(crate) fn receiver(&self) -> Option<&Arc<dyn Progress>> {
+        self.client.progress.as_ref()
     }
 
     /// # Errors

@@ -63,10 +63,12 @@ pub use config_json::config_json;
 pub use digest::Digest;
 pub use error::{BoxError, Error, ErrorKind, Result};
 pub use folder::Folder;
-pub use folder_writer::{FolderWriter, copy_files};
+pub use folder_writer::{FolderWriter, copy_files, remove_abandoned};
 #[cfg(feature = "online")]
 pub use http_transport::HttpTransport;
-pub use hub::{Hub, Identity, RemoteFile, RepoInfo, SnapshotOptions, Upload, UploadOptions};
+pub use hub::{
+    Hub, Identity, RemoteFile, RepoInfo, Snapshot, SnapshotOptions, Upload, UploadOptions,
+};
 pub use mixin::ModelHubMixin;
 /// The differences between weights and a model.
 pub use nnx_checkpoint::{ShapeMismatch, StateDictMismatch};

@@ -8,6 +8,7 @@ use crate::folder::Folder;
 use crate::folder_writer::{FolderWriter, Staging};
 use crate::hub::{Hub, SnapshotOptions, Upload};
 use crate::options::{LoadOptions, PushOptions, SaveOptions};
+use crate::progress::Event;
 use crate::repo_id::RepoId;
 
 /// The default commit message of Python's mixin.
@@ -110,10 +111,14 @@ pub trait ModelHubMixin: Sized {
     fn save_pretrained_with(&self, folder: impl AsRef<Path>, options: &SaveOptions) -> Result<()> {
         let mut writer = FolderWriter::new(folder.as_ref(), options.max_shard_bytes)?;
         self.write_pretrained(&mut writer).map_err(Error::model)?;
-        writer.finish(|| match &options.card {
+        let is_sharded = writer.finish(|| match &options.card {
             Some(card) => card.to_string(),
             None => self.generate_model_card(),
-        })
+        })?;
+        if let (true, Some(progress)) = (is_sharded, &options.progress) {
+            progress.on(&Event::Note(SHARDED));
+        }
+        Ok(())
     }
 
     /// Loads a model from a folder, or, if there is no such folder, from the repository
@@ -167,10 +172,11 @@ pub trait ModelHubMixin: Sized {
     fn push_to_hub_with(&self, repo: &str, options: &PushOptions) -> Result<Upload> {
         let repo = RepoId::parse(repo)?;
         let hub = options.client()?;
-        let folder = std::env::temp_dir();
-        let staged = Staging::new_in(&folder).map_err(|error| Error::io(&folder, error))?;
+        let staged = Staging::new_temporary()?;
         // The model is asked first: one that cannot be saved makes no repository.
-        self.save_pretrained_with(staged.path(), &options.save)?;
+        let mut save = options.save.clone();
+        save.progress = save.progress.or_else(|| hub.receiver().cloned());
+        self.save_pretrained_with(staged.path(), &save)?;
         let mut options = options.upload.clone().replace_weights(true);
         options
             .commit_message
@@ -178,6 +184,11 @@ pub trait ModelHubMixin: Sized {
         hub.upload_folder(staged.path(), &repo, &options)
     }
 }
+
+/// The note that the weights are in several files, which Python's mixin does not read.
+const SHARDED: &str = "the weights are in several files, which `from_pretrained` of Python's mixin \
+                       does not read: load them there with `huggingface_hub.load_torch_model`, or \
+                       save with a larger `max_shard_bytes`";
 
 /// How often a folder is read again because it changed during the read.
 const MAX_READS: usize = 5;

@@ -16,7 +16,7 @@ use crate::setters::setters;
 pub const MAX_SHARD_BYTES: u64 = 5_000_000_000;
 
 /// How a model is saved.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct SaveOptions {
     /// The most tensor bytes in one weights file. Default: [`MAX_SHARD_BYTES`].
@@ -24,6 +24,9 @@ pub struct SaveOptions {
     /// The model card, in place of the model's own. An existing `README.md` is always kept.
     /// Default: none.
     pub card: Option<ModelCard>,
+    /// Receives notes, such as one that Python's mixin does not read weights in several files.
+    /// Default: none.
+    pub progress: Option<Arc<dyn Progress>>,
 }
 
 impl Default for SaveOptions {
@@ -31,6 +34,7 @@ impl Default for SaveOptions {
         Self {
             max_shard_bytes: MAX_SHARD_BYTES,
             card: None,
+            progress: None,
         }
     }
 }
@@ -39,6 +43,16 @@ impl SaveOptions {
     setters! {
         max_shard_bytes(bytes: u64) = bytes;
         card(card: ModelCard) = Some(card);
+        progress(progress: Arc<dyn Progress>) = Some(progress);
+    }
+}
+
+impl fmt::Debug for SaveOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SaveOptions")
+            .field("max_shard_bytes", &self.max_shard_bytes)
+            .field("card", &self.card)
+            .finish_non_exhaustive()
     }
 }
 

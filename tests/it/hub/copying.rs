@@ -47,13 +47,17 @@ fn weights_of_an_earlier_copy_go() {
         &["config.json", "model.safetensors.index.json"],
         &["model-00001-of-00001.safetensors"],
     ] {
-        let kept = copy_files(from.path(), some, to.path()).unwrap();
-        assert!(kept.contains(&"model.safetensors".to_owned()), "{some:?}");
+        let before = names(to.path());
+        let error = copy_files(from.path(), some, to.path()).unwrap_err();
+        let ErrorKind::OtherVersion { files, .. } = error.kind() else {
+            panic!("{error}");
+        };
+        assert!(files.contains(&"model.safetensors".to_owned()), "{some:?}");
+        assert_eq!(names(to.path()), before, "{some:?}");
         assert!(to.path().join("model.safetensors").exists(), "{some:?}");
         assert!(to.path().join("model-00001-of-00002.safetensors").exists());
     }
-    let kept = copy_files(from.path(), &of.map(|(name, _)| name), to.path()).unwrap();
-    assert_eq!(kept, Vec::<String>::new());
+    copy_files(from.path(), &of.map(|(name, _)| name), to.path()).unwrap();
     let mut expected = of.map(|(name, _)| name).to_vec();
     expected.push("mine.txt");
     expected.sort();
@@ -61,6 +65,32 @@ fn weights_of_an_earlier_copy_go() {
     for (name, text) in of {
         assert_eq!(fs::read_to_string(to.path().join(name)).unwrap(), text);
     }
+}
+
+/// Files of one version may be copied one after the other.
+#[test]
+fn parts_of_the_same_version_come_one_by_one() {
+    let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let files = [
+        "config.json",
+        "model-00001-of-00002.safetensors",
+        "model-00002-of-00002.safetensors",
+    ];
+    put(from.path(), &files.map(|name| (name, name)));
+    for name in files {
+        copy_files(from.path(), &[name], to.path()).unwrap();
+    }
+    assert_eq!(names(to.path()), files);
+    // A byte differs.
+    put(to.path(), &[(files[1], "model-00001-of-00002.safetensorz")]);
+    let error = copy_files(from.path(), &files[..1], to.path()).unwrap_err();
+    assert!(
+        matches!(error.kind(), ErrorKind::OtherVersion { .. }),
+        "{error}"
+    );
+    // Other files matter to no weights.
+    put(from.path(), &[("README.md", "new")]);
+    copy_files(from.path(), &["README.md"], to.path()).unwrap();
 }
 
 #[test]

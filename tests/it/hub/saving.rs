@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use nnx_checkpoint::{Dtype, StateDict, Tensor};
 use nnx_hub::{
     BoxError, ErrorKind, Event, Folder, FolderWriter, LoadOptions, ModelCard, ModelHubMixin,
-    SaveOptions,
+    Progress, SaveOptions,
 };
 use nnx_net::NNModel;
 use nnx_params::{Devices, State, Value};
@@ -393,4 +393,34 @@ fn bad_folders_are_told_apart() {
     );
     let error = NNModel::from_pretrained("no/such/folder").unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::RepoId { .. }), "{error}");
+}
+
+/// Python's mixin reads one file of weights.
+#[test]
+fn weights_in_several_files_are_told() {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let notes = Arc::clone(&told);
+    let progress: Arc<dyn Progress> = Arc::new(move |event: &Event<'_>| {
+        if let Event::Note(line) = event {
+            notes.lock().unwrap().push((*line).to_owned());
+        }
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let options = SaveOptions::default().progress(progress);
+    let save = |options: &SaveOptions| small(1).save_pretrained_with(folder.path(), options);
+    save(&options).unwrap();
+    assert_eq!(*told.lock().unwrap(), Vec::<String>::new());
+    save(&options.max_shard_bytes(70)).unwrap();
+    let told = told.lock().unwrap().clone();
+    assert!(
+        told.len() == 1 && told[0].contains("load_torch_model"),
+        "{told:?}"
+    );
+
+    let desk = super::desk::Desk::in_memory();
+    let options = nnx_hub::PushOptions::default()
+        .hub(desk.hub.clone())
+        .save(SaveOptions::default().max_shard_bytes(70));
+    small(1).push_to_hub_with("alice/model", &options).unwrap();
+    assert_eq!(desk.notes(), told);
 }

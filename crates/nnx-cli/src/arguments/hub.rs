@@ -1,5 +1,6 @@
 //! The arguments of `nnx push`, `pull`, `card` and `whoami`.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -17,6 +18,7 @@ pub(super) const PULL_EXAMPLES: &str = "\
 Examples:
   nnx pull owner/model
   nnx pull owner/model --to model/ --include '*.safetensors' config.json
+  nnx pull owner/model --offline --verify
   nnx inspect \"$(nnx pull owner/model)\"
 
 Exit status: 0, or 2 when a file could not be downloaded.";
@@ -59,6 +61,9 @@ pub(crate) struct Push {
     /// Go on where `.gitignore` keeps weights out of the repository
     #[arg(long)]
     pub(crate) allow_ignored: bool,
+    /// How many files are transferred at the same time [default: one for each core, up to 8]
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) max_workers: Option<NonZeroUsize>,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -86,6 +91,12 @@ pub(crate) struct Pull {
     /// Use only the cache, not the network
     #[arg(long, conflicts_with = "force")]
     pub(crate) offline: bool,
+    /// Hash all files that are in the cache, also those that have not changed since they were hashed
+    #[arg(long)]
+    pub(crate) verify: bool,
+    /// How many files are transferred at the same time [default: one for each core, up to 8]
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) max_workers: Option<NonZeroUsize>,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,

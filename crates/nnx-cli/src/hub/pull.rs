@@ -1,9 +1,8 @@
 //! `nnx pull`: downloads a repository.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use nnx::hub::{RepoId, SnapshotOptions, copy_files, pattern_matches};
+use nnx::hub::{RepoId, SnapshotOptions, copy_files};
 use serde::Serialize;
 
 use super::transfer;
@@ -20,6 +19,7 @@ struct PullReport {
     #[serde(flatten)]
     folder: PathText,
     files: Vec<PathText>,
+    known_complete: bool,
 }
 
 pub(super) fn run(arguments: &Pull) -> Result<Outcome, Failure> {
@@ -32,68 +32,34 @@ pub(super) fn run(arguments: &Pull) -> Result<Outcome, Failure> {
         options = options.allow_patterns(&arguments.include);
     }
     options.revision.clone_from(&arguments.revision);
-    let mut folder = transfer::hub()?.snapshot(&repo, &options)?;
-    let mut files = files_below(&folder)?;
-    // The cache may contain more files than were requested.
-    files.retain(|file| is_wanted(file, arguments));
-    if files.is_empty() {
+    let mut hub = transfer::hub(arguments.max_workers)?;
+    if arguments.verify {
+        hub = hub.verify_cached(true);
+    }
+    let snapshot = hub.snapshot_files(&repo, &options)?;
+    if snapshot.files.is_empty() {
         return Err(Failure::new(
             "entry_not_found",
             format!("no file of `{repo}` matches the request"),
         ));
     }
-    if let Some(target) = &arguments.to {
-        let names: Vec<_> = files.iter().map(|file| file.to_string_lossy()).collect();
-        let kept = copy_files(&folder, &names, target)?;
-        if !kept.is_empty() {
-            transfer::print_note(&format!(
-                "`{}` keeps files that are not of this version and may not fit it: `{}`",
-                target.display(),
-                kept.join("`, `")
-            ));
+    let folder = match &arguments.to {
+        Some(target) => {
+            copy_files(&snapshot.folder, &snapshot.files, target)?;
+            target
         }
-        folder.clone_from(target);
-    }
+        None => &snapshot.folder,
+    };
+    let mut files: Vec<&Path> = snapshot.files.iter().map(Path::new).collect();
+    files.sort();
     Ok(Outcome::success(if arguments.json {
         json::object(&PullReport {
             repo: repo.to_string(),
-            folder: PathText::new(&folder),
-            files: files.iter().map(|file| PathText::new(file)).collect(),
+            folder: PathText::new(folder),
+            files: files.into_iter().map(PathText::new).collect(),
+            known_complete: snapshot.known_complete,
         })
     } else {
         format!("{}\n", escaped(&folder.display().to_string()))
     }))
-}
-
-/// Whether the patterns select a file.
-fn is_wanted(file: &Path, arguments: &Pull) -> bool {
-    let name = file.to_string_lossy();
-    let is_of = |patterns: &[String]| {
-        patterns
-            .iter()
-            .any(|pattern| pattern_matches(&name, pattern))
-    };
-    (arguments.include.is_empty() || is_of(&arguments.include)) && !is_of(&arguments.exclude)
-}
-
-/// The files below a folder, in the order of their names.
-fn files_below(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let mut files = Vec::new();
-    let mut folders = vec![PathBuf::new()];
-    while let Some(below) = folders.pop() {
-        let at = folder.join(&below);
-        let failed = |error: std::io::Error| Failure::new("io", error.to_string()).in_path(&at);
-        for entry in fs::read_dir(&at).map_err(failed)? {
-            let entry = entry.map_err(failed)?;
-            let name = below.join(entry.file_name());
-            // The files of the cache are links.
-            if entry.path().is_dir() {
-                folders.push(name);
-            } else {
-                files.push(name);
-            }
-        }
-    }
-    files.sort();
-    Ok(files)
 }

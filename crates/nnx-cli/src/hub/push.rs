@@ -45,9 +45,9 @@ pub(super) fn run(arguments: &Push) -> Result<Outcome, Failure> {
     options.path_in_repo.clone_from(&arguments.path_in_repo);
     let path = super::local(&arguments.path)?;
     let done = if path.is_dir() {
-        transfer::hub()?.upload_folder(&path, &repo, &options)?
+        transfer::hub(arguments.max_workers)?.upload_folder(&path, &repo, &options)?
     } else {
-        model(&path, &arguments.repo, options)?
+        model(&path, arguments, options)?
     };
     Ok(Outcome::success(if arguments.json {
         json::object(&report(&done))
@@ -58,18 +58,20 @@ pub(super) fn run(arguments: &Push) -> Result<Outcome, Failure> {
 
 /// Publishes a checkpoint of NNx as `save_pretrained` writes it.
 #[cfg(feature = "net")]
-fn model(path: &Path, repo: &str, options: UploadOptions) -> Result<Upload, Failure> {
+fn model(path: &Path, arguments: &Push, options: UploadOptions) -> Result<Upload, Failure> {
     use nnx::hub::{ModelHubMixin, PushOptions};
 
     let checkpoint = nnx::NNCheckpoint::from_file(path)?;
     let model = nnx::NNModel::from_checkpoint(&checkpoint)
         .map_err(|error| Failure::from(error).in_path(path))?;
-    let options = PushOptions::default().upload(options).hub(transfer::hub()?);
-    Ok(model.push_to_hub_with(repo, &options)?)
+    let options = PushOptions::default()
+        .upload(options)
+        .hub(transfer::hub(arguments.max_workers)?);
+    Ok(model.push_to_hub_with(&arguments.repo, &options)?)
 }
 
 #[cfg(not(feature = "net"))]
-fn model(_: &Path, _: &str, _: UploadOptions) -> Result<Upload, Failure> {
+fn model(_: &Path, _: &Push, _: UploadOptions) -> Result<Upload, Failure> {
     Err(Failure::new(
         "unsupported",
         "publishing a checkpoint needs networks: install the command with the feature `net`, or \

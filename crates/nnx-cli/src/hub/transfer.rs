@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::io::{self, Write};
+use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
 
 use nnx::hub::{Direction, Event, Hub, Progress as ReceiveProgress};
@@ -11,8 +12,12 @@ use crate::failure::Failure;
 use crate::progress::{Progress, Unit};
 
 /// A client with the settings of the `hf` tools, and a bar for long transfers.
-pub(super) fn hub() -> Result<Hub, Failure> {
-    Ok(Hub::from_env()?.progress(bar()))
+pub(super) fn hub(max_workers: Option<NonZeroUsize>) -> Result<Hub, Failure> {
+    let hub = Hub::from_env()?.progress(bar());
+    Ok(match max_workers {
+        Some(workers) => hub.max_workers(workers),
+        None => hub,
+    })
 }
 
 /// The bar.

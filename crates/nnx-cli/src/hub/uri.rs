@@ -62,7 +62,7 @@ mod remote {
         let path = RepoPath::parse(text)?;
         let mut options = SnapshotOptions::default();
         options.revision.clone_from(&path.revision);
-        let hub = transfer::hub()?;
+        let hub = transfer::hub(None)?;
         let found = match &path.file {
             // The files that an index names are in its folder.
             Some(file) if WeightsName::is_index(file) => hub

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+mod cache;
 #[cfg(target_os = "linux")]
 mod disks;
 mod networks;

@@ -130,9 +130,15 @@ impl RepoCache {
 mod tests {
     use super::*;
     use crate::RepoId;
+    use crate::cache::CacheCheck;
 
     fn cache(folder: &tempfile::TempDir) -> RepoCache {
-        RepoCache::new(folder.path(), &RepoId::parse("a/b").unwrap(), true)
+        RepoCache::new(
+            folder.path(),
+            &RepoId::parse("a/b").unwrap(),
+            true,
+            CacheCheck::default(),
+        )
     }
 
     /// Written by `huggingface_hub` 2.4.0: `write_tree_cache(folder, "c" * 40, {…})`.

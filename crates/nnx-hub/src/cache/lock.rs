@@ -21,6 +21,14 @@ const ENOLCK: i32 = if cfg!(target_vendor = "apple") {
 /// NFS locks only files that are open for writing, and otherwise returns "bad descriptor".
 const EBADF: i32 = 9;
 
+/// A lock, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Lock {
+    _file: File,
+    /// Whether another process had it.
+    pub(crate) waited: bool,
+}
+
 impl RepoCache {
     /// Waits for the lock of a file and holds it until the result is dropped; `None` if the file
     /// system has no locks or the folder of the locks belongs to another user. A lock only avoids
@@ -28,23 +36,37 @@ impl RepoCache {
     ///
     /// # Errors
     /// When the operating system returns another error.
-    pub(crate) fn lock(&self, digest: &Digest) -> Result<Option<File>> {
+    pub(crate) fn lock(&self, digest: &Digest) -> Result<Option<Lock>> {
         let path = self.locks.join(format!("{}.lock", digest.hex()));
         match locked(&self.locks, &path) {
-            Ok(file) => Ok(Some(file)),
+            Ok(lock) => Ok(Some(lock)),
             Err(error) if is_unavailable(&error) => Ok(None),
             Err(error) => Err(Error::io(&path, error)),
         }
     }
 }
 
-fn locked(folder: &Path, path: &Path) -> io::Result<File> {
+pub(super) fn locked(folder: &Path, path: &Path) -> io::Result<Lock> {
     fs::create_dir_all(folder)?;
     let file = opened(path)?;
+    let waited = match file.try_lock() {
+        Ok(()) => false,
+        Err(_) => {
+            wait(&file)?;
+            true
+        }
+    };
+    Ok(Lock {
+        _file: file,
+        waited,
+    })
+}
+
+fn wait(file: &File) -> io::Result<()> {
     loop {
         match file.lock() {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            result => return result.map(|()| file),
+            result => return result,
         }
     }
 }

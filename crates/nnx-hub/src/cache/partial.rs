@@ -1,12 +1,13 @@
 //! Partial downloads in the cache.
 
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io;
 use std::path::PathBuf;
 
 use tempfile::NamedTempFile;
 
-use super::{RepoCache, temporary};
+use super::{RepoCache, Stamp, temporary};
 use crate::digest::Digest;
 use crate::error::{Error, Result};
 
@@ -43,6 +44,17 @@ impl RepoCache {
         }
     }
 
+    /// The hashes of the files that have partial files. The folder is read once for all files, because
+    /// it has as many names as the repository has files.
+    pub(crate) fn hashes_of_leftovers(&self) -> HashSet<String> {
+        let entries = fs::read_dir(self.blobs()).into_iter().flatten().flatten();
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        let partial = names.filter(|name| name.ends_with(INCOMPLETE));
+        partial
+            .filter_map(|name| Some(name.split_once('.')?.0.to_owned()))
+            .collect()
+    }
+
     /// The longest first.
     fn leftovers(&self, digest: &Digest) -> Vec<PathBuf> {
         let is_own = |name: &str| {
@@ -61,15 +73,15 @@ impl RepoCache {
         found.into_iter().map(|(_, path)| path).collect()
     }
 
-    /// Moves a downloaded file to its final name.
+    /// Moves a downloaded file to its final name, and returns its stamp.
     ///
     /// # Errors
     /// When the operating system returns an error.
-    pub(crate) fn keep(&self, file: NamedTempFile, digest: &Digest) -> Result<()> {
+    pub(crate) fn keep(&self, file: NamedTempFile, digest: &Digest) -> Result<Option<Stamp>> {
         let path = self.blob(digest);
         let io = |error: io::Error| Error::io(&path, error);
         file.as_file().sync_all().map_err(io)?;
-        file.persist(&path).map_err(|error| io(error.error))?;
-        Ok(())
+        let kept = file.persist(&path).map_err(|error| io(error.error))?;
+        Ok(kept.metadata().ok().as_ref().and_then(Stamp::new))
     }
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use super::{RepoCache, is_sound};
+use super::RepoCache;
 use crate::digest::Digest;
 use crate::error::{Error, Result};
 
@@ -32,7 +32,7 @@ impl RepoCache {
         let target = format!("{up}blobs/{}", digest.hex());
         let is_file = path.symlink_metadata().is_ok_and(|about| about.is_file());
         let is_there = if is_file {
-            is_same(&path, &blob) || is_sound(&path, digest, None, true)? == Some(true)
+            is_same(&path, &blob) || self.is_sound(&path, digest, None)? == Some(true)
         } else {
             fs::read_link(&path).is_ok_and(|found| found == Path::new(&target))
         };

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::Path;
 
-use super::{FolderWriter, is_of_model};
+use super::{FolderWriter, is_of_model, same};
 use crate::error::{Error, ErrorKind, Result};
 use crate::safe_path;
 
@@ -16,13 +16,15 @@ use crate::safe_path;
 /// a model, weights of an earlier copy under other names are removed, because they would be read in
 /// place of the new ones, or beside them.
 ///
-/// Returns the names of weights and configurations of an earlier copy that remain beside new ones.
-/// If only some files were copied, these may not fit.
+/// Weights and configurations that remain beside new ones must be those of `from`, which may have
+/// more files than are copied.
 ///
 /// # Errors
+/// [`ErrorKind::OtherVersion`] when weights or a configuration of another version would remain beside
+/// new ones, and nothing is copied;
 /// [`ErrorKind::UnsafePath`] when a name leads out of the folder, or through a link in it;
 /// [`ErrorKind::Io`] when the operating system returns an error.
-pub fn copy_files(from: &Path, names: &[impl AsRef<str>], to: &Path) -> Result<Vec<String>> {
+pub fn copy_files(from: &Path, names: &[impl AsRef<str>], to: &Path) -> Result<()> {
     for name in names {
         safe_path::check(name.as_ref())?;
         refuse_links(to, name.as_ref())?;
@@ -35,9 +37,17 @@ pub fn copy_files(from: &Path, names: &[impl AsRef<str>], to: &Path) -> Result<V
             std::io::copy(&mut source, out).map(|_| ())
         })?;
     }
-    let kept = writer.place_all()?;
-    let matters = names.iter().any(|name| is_of_model(name.as_ref()));
-    Ok(if matters { kept } else { Vec::new() })
+    if names.iter().any(|name| is_of_model(name.as_ref())) {
+        let (_, mut kept) = writer.earlier();
+        kept.retain(|name| !same(&from.join(name), &to.join(name)));
+        if !kept.is_empty() {
+            return Err(Error::from(ErrorKind::OtherVersion {
+                folder: to.to_path_buf(),
+                files: kept,
+            }));
+        }
+    }
+    writer.place_all()
 }
 
 /// Refuses a name with a folder that is a link, because it leads elsewhere.

@@ -7,8 +7,16 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
+use crate::error::{Error, Result};
+
 const PREFIX: &str = ".save_pretrained.";
 const SUFFIX: &str = ".tmp";
+
+/// Removes the temporary files of pushes that were killed. Every push does so too; a program can
+/// call this at its start, so that they do not wait for the next push.
+pub fn remove_abandoned() {
+    sweep(&std::env::temp_dir());
+}
 
 /// A hidden folder in the target folder; it is removed on drop. The next save removes one that a
 /// killed process left.
@@ -35,6 +43,15 @@ impl Staging {
             _held: held.filter(|folder| folder.lock().is_ok()),
             folder,
         })
+    }
+
+    /// Creates one for a push, in the system's folder of temporary files.
+    ///
+    /// # Errors
+    /// When the operating system returns an error.
+    pub(crate) fn new_temporary() -> Result<Self> {
+        let folder = std::env::temp_dir();
+        Self::new_in(&folder).map_err(|error| Error::io(&folder, error))
     }
 
     pub(crate) fn path(&self) -> &Path {

@@ -14,8 +14,9 @@ use super::local::LocalFile;
 use super::repository::{self, GIT_ATTRIBUTES};
 use crate::api_request::{ApiRequest, Payload, RequestContext};
 use crate::client;
-use crate::digest::Digest;
+use crate::digest::{Digest, Hasher};
 use crate::error::{Error, ErrorKind, Result};
+use crate::folder_writer::Staging;
 use crate::repo_id::RepoId;
 use crate::retry::Failure;
 use crate::transport::Method;
@@ -54,9 +55,9 @@ impl Hub {
     /// reply is lost, the repository is searched: the commit is there, or it is tried again, or
     /// this cannot be determined.
     pub(super) fn commit(&self, plan: &CommitPlan<'_>) -> Result<Committed> {
-        let staged = tempfile::NamedTempFile::new()
-            .map_err(|error| Error::io(&std::env::temp_dir(), error))?;
-        let len = write_lines(plan, staged.path())?;
+        let staged = Staging::new_temporary()?;
+        let lines = staged.path().join("commit.jsonl");
+        let len = write_lines(plan, &lines)?;
         let query = if plan.create_pr { "?create_pr=1" } else { "" };
         let path = format!(
             "/api/models/{}/commit/{}{query}",
@@ -71,7 +72,7 @@ impl Hub {
         let request = ApiRequest::new(Method::Post, self.client.url(&path), context)
             .header("content-type", "application/x-ndjson")
             .payload(Payload::Part {
-                path: staged.path(),
+                path: &lines,
                 offset: 0,
                 len,
                 sent: &|_| {},
@@ -164,14 +165,17 @@ impl Hub {
 
     /// Whether a commit contains exactly what the planned one would contain.
     fn holds(&self, plan: &CommitPlan<'_>, commit: &str) -> Result<bool> {
-        let mut expected: HashMap<&str, [&Digest; 2]> = plan
+        let mut expected: HashMap<&str, &Digest> = plan
             .tree
             .iter()
             .filter(|entry| !plan.deleted.contains(&entry.path.as_str()))
-            .map(|entry| (entry.path.as_str(), [&entry.digest, &entry.digest]))
+            .map(|entry| (entry.path.as_str(), &entry.digest))
             .collect();
-        for file in plan.regular.iter().chain(&plan.large) {
-            expected.insert(&file.name, [&file.sha256, &file.git_sha1]);
+        for file in &plan.regular {
+            expected.insert(&file.name, file.git_sha1()?);
+        }
+        for file in &plan.large {
+            expected.insert(&file.name, file.sha256()?);
         }
         let mut found = self.tree(plan.repo, commit)?;
         // The Hub may add the entries for the large files to it.
@@ -181,7 +185,7 @@ impl Hub {
             && found.iter().all(|entry| {
                 expected
                     .get(entry.path.as_str())
-                    .is_some_and(|digests| digests.contains(&&entry.digest))
+                    .is_some_and(|digest| **digest == entry.digest)
             }))
     }
 
@@ -247,7 +251,7 @@ fn write_lines(plan: &CommitPlan<'_>, path: &Path) -> Result<u64> {
             json!({
                 "path": file.name,
                 "algo": "sha256",
-                "oid": file.sha256.hex(),
+                "oid": file.sha256()?.hex(),
                 "size": file.size,
             }),
         )?;
@@ -271,12 +275,10 @@ fn read_checked(file: &LocalFile) -> Result<Vec<u8>> {
                 .read_to_end(&mut bytes)
         })
         .map_err(io)?;
-    let same =
-        crate::digest::matches(&mut bytes.as_slice(), &file.sha256, file.size).map_err(io)?;
-    if !same {
-        return Err(Error::from(ErrorKind::Changed {
-            file: file.name.clone(),
-        }));
+    let read = crate::digest::hash(&mut bytes.as_slice(), Hasher::git_sha1(bytes.len() as u64));
+    if read.map_err(io)? == *file.git_sha1()? {
+        Ok(bytes)
+    } else {
+        Err(file.changed())
     }
-    Ok(bytes)
 }

@@ -32,10 +32,9 @@ impl Hub {
         files: &[&LocalFile],
     ) -> Result<()> {
         for batch in files.chunks(BATCH) {
-            let objects: Vec<Json> = batch
-                .iter()
-                .map(|file| json!({ "oid": file.sha256.hex(), "size": file.size }))
-                .collect();
+            let objects: Vec<Json> = self.side_by_side(batch, |_, file| {
+                Ok(json!({ "oid": file.sha256()?.hex(), "size": file.size }))
+            })?;
             let mut body = json!({
                 "operation": "upload",
                 "transfers": ["basic", "multipart"],
@@ -59,16 +58,16 @@ impl Hub {
             let reply = self.client.json(&request)?;
             let rows = reply.get("objects").and_then(Json::as_array);
             let rows = rows.ok_or_else(|| request.protocol("the reply has no `objects`"))?;
-            for file in batch {
-                let oid = Some(file.sha256.hex());
+            self.side_by_side(batch, |hub, file| {
+                let oid = Some(file.sha256()?.hex());
                 let row = rows
                     .iter()
                     .find(|row| row.get("oid").and_then(Json::as_str) == oid)
                     .ok_or_else(|| {
                         request.protocol(format!("the reply has nothing on `{}`", file.name))
                     })?;
-                self.upload_object(&request, file, row)?;
-            }
+                hub.upload_object(&request, file, row)
+            })?;
         }
         Ok(())
     }
@@ -90,7 +89,7 @@ impl Hub {
         };
         let href = self.action_url(request, upload)?;
         let chunk = upload.pointer("/header/chunk_size").and_then(number);
-        let sent = Mutex::new(Hasher::new(&file.sha256, file.size));
+        let sent = Mutex::new(Hasher::sha256());
         match chunk {
             Some(chunk) => self.upload_parts(request, (file, &sent), upload, &href, chunk)?,
             None => {
@@ -100,7 +99,7 @@ impl Hub {
             }
         }
         if let Some(verify) = row.pointer("/actions/verify") {
-            let body = json!({ "oid": file.sha256.hex(), "size": file.size });
+            let body = json!({ "oid": file.sha256()?.hex(), "size": file.size });
             let body = body.to_string().into_bytes();
             let url = self.action_url(request, verify)?;
             let mut check =
@@ -146,7 +145,7 @@ impl Hub {
             parts.push(json!({ "partNumber": number, "etag": etag }));
         }
         check_sent(file, sent)?;
-        let body = json!({ "oid": file.sha256.hex(), "parts": parts });
+        let body = json!({ "oid": file.sha256()?.hex(), "parts": parts });
         let body = body.to_string().into_bytes();
         let complete = ApiRequest::new(Method::Post, completion.to_owned(), request.context)
             .header("accept", LFS_JSON)
@@ -185,7 +184,7 @@ impl Hub {
         });
         sent.map_err(|error| {
             if is_changed(file, &error) {
-                changed(file)
+                file.changed()
             } else {
                 error
             }
@@ -206,14 +205,15 @@ impl Hub {
 /// Whether a file that could not be sent has changed since it was hashed. The store may refuse
 /// bytes, so they are read again.
 fn is_changed(file: &LocalFile, error: &Error) -> bool {
-    let same = || -> std::io::Result<bool> {
-        let mut now = File::open(&file.path)?;
-        if now.metadata()?.len() != file.size {
+    let same = || -> Result<bool> {
+        let io = |error| Error::io(&file.path, error);
+        let mut now = File::open(&file.path).map_err(io)?;
+        if now.metadata().map_err(io)?.len() != file.size {
             return Ok(false);
         }
         match error.kind() {
             ErrorKind::Server { .. } | ErrorKind::Forbidden { .. } => {
-                digest::matches(&mut now, &file.sha256, file.size)
+                digest::matches(&mut now, file.sha256()?, file.size).map_err(io)
             }
             _ => Ok(true),
         }
@@ -223,18 +223,11 @@ fn is_changed(file: &LocalFile, error: &Error) -> bool {
 
 /// Checks that the bytes that were sent are those that were hashed and that the commit will name.
 fn check_sent(file: &LocalFile, sent: &Mutex<Hasher>) -> Result<()> {
-    if locked(sent).clone().finish() == file.sha256 {
+    if locked(sent).clone().finish() == *file.sha256()? {
         Ok(())
     } else {
-        Err(changed(file))
+        Err(file.changed())
     }
-}
-
-#[cold]
-fn changed(file: &LocalFile) -> Error {
-    Error::from(ErrorKind::Changed {
-        file: file.name.clone(),
-    })
 }
 
 /// The headers that an action requires.

@@ -3,9 +3,10 @@
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
-use crate::digest::{self, Digest};
-use crate::error::{Error, Result};
+use crate::digest::{self, Digest, Hasher};
+use crate::error::{Error, ErrorKind, Result};
 use crate::{patterns, safe_path};
 
 /// The number of bytes by which the Hub decides how a file is stored.
@@ -60,21 +61,22 @@ fn is_passing(name: &str) -> bool {
     }
 }
 
-/// A file to upload.
+/// A file to upload. It is hashed when its hash is needed for the first time, and only with the kind
+/// of hash that is needed: a large file is read once.
 #[derive(Clone, Debug)]
 pub(super) struct LocalFile {
     /// Its name in the repository.
     pub(super) name: String,
     pub(super) path: PathBuf,
     pub(super) size: u64,
-    pub(super) sha256: Digest,
-    pub(super) git_sha1: Digest,
     pub(super) sample: Vec<u8>,
+    sha256: OnceLock<Digest>,
+    git_sha1: OnceLock<Digest>,
 }
 
 impl LocalFile {
-    /// Reads a file once, for its hashes.
-    fn read(name: String, path: PathBuf) -> Result<Self> {
+    /// Reads the beginning of a file.
+    fn open(name: String, path: PathBuf) -> Result<Self> {
         let io = |error| Error::io(&path, error);
         let mut file = File::open(&path).map_err(io)?;
         let size = file.metadata().map_err(io)?.len();
@@ -83,21 +85,67 @@ impl LocalFile {
             .take(SAMPLE_BYTES)
             .read_to_end(&mut sample)
             .map_err(io)?;
-        let mut whole = sample.as_slice().chain(file);
-        let (sha256, git_sha1) = digest::both(&mut whole, size).map_err(io)?;
         Ok(Self {
             name,
             path,
             size,
-            sha256,
-            git_sha1,
             sample,
+            sha256: OnceLock::new(),
+            git_sha1: OnceLock::new(),
         })
     }
 
+    /// The hash as that of a large file.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Changed`] when the file has another size than before, or an error of the disk.
+    pub(super) fn sha256(&self) -> Result<&Digest> {
+        self.hash(&self.sha256, Hasher::sha256)
+    }
+
+    /// The hash as that of a file that is not large.
+    ///
+    /// # Errors
+    /// As for [`sha256`](Self::sha256).
+    pub(super) fn git_sha1(&self) -> Result<&Digest> {
+        self.hash(&self.git_sha1, || Hasher::git_sha1(self.size))
+    }
+
+    fn hash<'a>(
+        &self,
+        known: &'a OnceLock<Digest>,
+        hasher: impl FnOnce() -> Hasher,
+    ) -> Result<&'a Digest> {
+        if let Some(known) = known.get() {
+            return Ok(known);
+        }
+        let io = |error| Error::io(&self.path, error);
+        let mut file = File::open(&self.path).map_err(io)?;
+        if file.metadata().map_err(io)?.len() != self.size {
+            return Err(self.changed());
+        }
+        let digest = digest::hash(&mut file, hasher()).map_err(io)?;
+        Ok(known.get_or_init(|| digest))
+    }
+
     /// Whether the file has that hash.
-    pub(super) fn is(&self, digest: &Digest) -> bool {
-        *digest == self.sha256 || *digest == self.git_sha1
+    ///
+    /// # Errors
+    /// As for [`sha256`](Self::sha256).
+    pub(super) fn is(&self, digest: &Digest) -> Result<bool> {
+        let own = match digest {
+            Digest::Sha256(_) => self.sha256(),
+            Digest::GitSha1(_) => self.git_sha1(),
+        };
+        Ok(own? == digest)
+    }
+
+    /// The error that the file changed while it was uploaded.
+    #[cold]
+    pub(super) fn changed(&self) -> Error {
+        Error::from(ErrorKind::Changed {
+            file: self.name.clone(),
+        })
     }
 }
 
@@ -140,7 +188,7 @@ pub(super) fn files(
             Some(within) => format!("{within}/{name}"),
         };
         safe_path::check(&name)?;
-        found.files.push(LocalFile::read(name, path)?);
+        found.files.push(LocalFile::open(name, path)?);
     }
     Ok(found)
 }

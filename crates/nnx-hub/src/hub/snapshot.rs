@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use super::Hub;
 use super::repository::check_revision;
 use crate::cache::RepoCache;
-use crate::digest::Digest;
 use crate::error::{Error, ErrorKind, Result};
 use crate::patterns;
 use crate::progress::{Direction, Event};
@@ -45,6 +44,22 @@ impl SnapshotOptions {
     }
 }
 
+/// The requested files of a repository at one commit, in the cache.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Snapshot {
+    /// The folder with the files, in the cache of `huggingface_hub`.
+    pub folder: PathBuf,
+    /// The commit.
+    pub commit: String,
+    /// The names of the requested files, sorted. The folder may have more.
+    pub files: Vec<String>,
+    /// Whether these are known to be all files that were requested. They are not if the network
+    /// may not be used and the cache has no listing of the repository, as where `hf_hub_download` of
+    /// the Python client has filled it file by file.
+    pub known_complete: bool,
+}
+
 impl Hub {
     /// Returns a folder with the files of a repository at one commit; files that the cache lacks
     /// are downloaded. The folder is in the cache of `huggingface_hub`, in its layout.
@@ -63,23 +78,45 @@ impl Hub {
     /// or damaged; [`ErrorKind::Settings`] when there is no folder for the cache; or an error of
     /// the network or the disk.
     pub fn snapshot(&self, repo: &RepoId, options: &SnapshotOptions) -> Result<PathBuf> {
+        Ok(self.snapshot_files(repo, options)?.folder)
+    }
+
+    /// [`snapshot`](Self::snapshot) with the names of the files.
+    ///
+    /// # Errors
+    /// As for [`snapshot`](Self::snapshot).
+    pub fn snapshot_files(&self, repo: &RepoId, options: &SnapshotOptions) -> Result<Snapshot> {
         let revision = options.revision.as_deref().unwrap_or("main");
         check_revision(revision)?;
         let cache = self.repo_cache(repo)?;
         if self.offline || options.local_files_only {
             let commit = self.cached(repo, revision, &cache)?;
             let takes = |path: &str| options.takes(path);
-            self.check_cached(repo, revision, &cache, &commit, &takes)?;
-            return Ok(cache.snapshot(&commit));
+            let files = self.check_cached(repo, revision, &cache, &commit, &takes)?;
+            return Ok(Snapshot {
+                folder: cache.snapshot(&commit),
+                known_complete: cache.listing(&commit).is_some(),
+                commit,
+                files,
+            });
         }
         let commit = self.repo_info(repo, revision)?.commit;
         let mut entries = self.listed(repo, &commit, &cache)?;
         entries.retain(|entry| options.takes(&entry.path));
-        self.fetch(repo, &commit, &entries, &cache, options.force_download)?;
+        let fetched = self.fetch(repo, &commit, &entries, &cache, options.force_download);
+        cache.record_verified();
+        fetched?;
         self.note_commit(&cache, revision, &commit)?;
         let folder = cache.snapshot(&commit);
         std::fs::create_dir_all(&folder).map_err(|error| Error::io(&folder, error))?;
-        Ok(folder)
+        let mut files: Vec<String> = entries.into_iter().map(|entry| entry.path).collect();
+        files.sort();
+        Ok(Snapshot {
+            folder,
+            commit,
+            files,
+            known_complete: true,
+        })
     }
 
     /// Returns the path of one file of a repository in the folder of [`snapshot`](Self::snapshot).
@@ -98,7 +135,8 @@ impl Hub {
         let cache = self.repo_cache(repo)?;
         if self.offline || options.local_files_only {
             let commit = self.cached(repo, revision, &cache)?;
-            if self.check_cached(repo, revision, &cache, &commit, &|path| path == file)? {
+            let found = self.check_cached(repo, revision, &cache, &commit, &|path| path == file)?;
+            if !found.is_empty() {
                 return Ok(cache.snapshot(&commit).join(file));
             }
             return Err(match cache.listing(&commit) {
@@ -112,7 +150,9 @@ impl Hub {
         if entries.is_empty() {
             return Err(entry_not_found(repo, revision, file));
         }
-        self.fetch(repo, &commit, &entries, &cache, options.force_download)?;
+        let fetched = self.fetch(repo, &commit, &entries, &cache, options.force_download);
+        cache.record_verified();
+        fetched?;
         self.note_commit(&cache, revision, &commit)?;
         Ok(cache.snapshot(&commit).join(file))
     }
@@ -137,47 +177,54 @@ impl Hub {
         for entry in entries {
             safe_path::check(&entry.path)?;
         }
-        let mut missing = Vec::new();
-        for entry in entries {
+        let placed = self.side_by_side(entries, |hub, entry| {
             let stamps = cache.stamps(commit, &entry.path, &entry.digest);
-            if force || !self.is_placed(commit, entry, cache)? {
-                missing.push((entry, stamps));
-            }
+            let is_missing = force || !hub.is_placed(commit, entry, cache)?;
+            Ok(is_missing.then_some((entry, stamps)))
+        })?;
+        let missing: Vec<_> = placed.into_iter().flatten().collect();
+        if missing.is_empty() {
+            return Ok(());
         }
-        if !missing.is_empty() {
-            self.client.notify(&Event::Planned {
-                direction: Direction::Down,
-                files: missing.len(),
-                bytes: missing.iter().map(|(entry, _)| entry.size).sum(),
-            });
-        }
-        let mut is_told = false;
-        for (entry, stamps) in missing {
+        self.client.notify(&Event::Planned {
+            direction: Direction::Down,
+            files: missing.len(),
+            bytes: missing.iter().map(|(entry, _)| entry.size).sum(),
+        });
+        let partial = cache.hashes_of_leftovers();
+        let locked = self.side_by_side(&missing, |hub, (entry, stamps)| {
             let lock = cache.lock(&entry.digest)?;
-            if lock.is_none() && !is_told {
-                is_told = true;
-                self.client.note(
-                    "the cache cannot be locked here; another process may download the same files",
-                );
-            }
-            // Another process may have downloaded it in the meantime. A file that nobody wrote
-            // since it was found to be absent or damaged need not be read again.
-            let is_as_before = cache.stamps(commit, &entry.path, &entry.digest) == stamps;
-            if force || is_as_before || !self.is_placed(commit, entry, cache)? {
+            let has_leftovers = lock.as_ref().is_some_and(|lock| {
+                // A process that had the lock may have been stopped with it.
+                lock.waited || partial.contains(entry.digest.hex())
+            });
+            // Another process may have downloaded it in the meantime. A damaged file that nobody
+            // wrote since it was hashed need not be hashed again.
+            let is_as_before = stamps.iter().any(Option::is_some)
+                && cache.stamps(commit, &entry.path, &entry.digest) == *stamps;
+            if force || is_as_before || !hub.is_placed(commit, entry, cache)? {
                 // Without the lock, another process may still be writing the partial file.
-                let leftover = if lock.is_some() && !force {
+                let leftover = if has_leftovers && !force {
                     cache.leftover(&entry.digest, entry.size)
                 } else {
                     None
                 };
                 let mut file = cache.incomplete(&entry.digest)?;
-                self.download_into(repo, commit, entry, leftover, &mut file)?;
-                cache.keep(file, &entry.digest)?;
+                hub.download_into(repo, commit, entry, leftover, &mut file)?;
+                let stamp = cache.keep(file, &entry.digest)?;
                 cache.link(commit, &entry.path, &entry.digest, true)?;
+                cache.add_downloaded((commit, &entry.path), &entry.digest, stamp);
             }
-            if lock.is_some() {
+            if has_leftovers {
                 cache.remove_leftovers(&entry.digest);
             }
+            Ok(lock.is_some())
+        })?;
+        if locked.contains(&false) {
+            self.client.note(
+                "the cache cannot be locked here; another process may have downloaded the same \
+                 files",
+            );
         }
         Ok(())
     }
@@ -187,12 +234,12 @@ impl Hub {
         let TreeEntry {
             path, digest, size, ..
         } = entry;
-        if cache.has(digest, Some(*size), self.verify_cached)? {
+        if cache.has(digest, Some(*size))? {
             cache.link(commit, path, digest, false)?;
             return Ok(true);
         }
         // Without links, the snapshot contains the file itself.
-        cache.has_copy(commit, path, (digest, *size), self.verify_cached)
+        cache.has_copy(commit, path, (digest, *size))
     }
 
     /// Records in the cache which commit a revision is, for a later call without the network.
@@ -214,7 +261,7 @@ impl Hub {
             .ok_or_else(|| self.not_cached(repo, revision))
     }
 
-    /// Checks that the cache has the requested files, and returns whether there are any.
+    /// Checks that the cache has the requested files, and returns their names, sorted.
     fn check_cached(
         &self,
         repo: &RepoId,
@@ -222,36 +269,36 @@ impl Hub {
         cache: &RepoCache,
         commit: &str,
         takes: &dyn Fn(&str) -> bool,
-    ) -> Result<bool> {
-        let mut wanted: usize = 0;
-        let mut missing = Vec::new();
-        let mut check = |name: &str, known: Option<(&Digest, u64)>| -> Result<()> {
-            if takes(name) {
-                wanted = wanted.saturating_add(1);
-                if !cache.holds(commit, name, known, self.verify_cached)? {
-                    missing.push(name.to_owned());
-                }
-            }
-            Ok(())
-        };
-        match cache.listing(commit) {
-            Some(entries) => {
-                for entry in &entries {
-                    check(&entry.path, Some((&entry.digest, entry.size)))?;
-                }
-            }
+    ) -> Result<Vec<String>> {
+        let entries = match cache.listing(commit) {
+            Some(entries) => entries
+                .into_iter()
+                .map(|entry| (entry.path, Some((entry.digest, entry.size))))
+                .collect(),
             None => {
-                for name in cache.names(commit)? {
-                    check(&name, None)?;
-                }
                 self.client.note(&format!(
                     "the cache does not know which files `{repo}` has at `{revision}`: the files \
-                     that it has are taken for all of them"
+                     that it has are used, and are not known to be complete"
                 ));
+                let names = cache.names(commit)?.into_iter();
+                names.map(|name| (name, None)).collect::<Vec<_>>()
             }
-        }
+        };
+        let wanted: Vec<_> = entries
+            .into_iter()
+            .filter(|(name, _)| takes(name))
+            .collect();
+        let checked = self.side_by_side(&wanted, |_, (name, known)| {
+            let known = known.as_ref().map(|(digest, bytes)| (digest, *bytes));
+            let is_there = cache.holds(commit, name, known)?;
+            Ok((!is_there).then(|| name.clone()))
+        });
+        cache.record_verified();
+        let missing: Vec<String> = checked?.into_iter().flatten().collect();
         if missing.is_empty() {
-            Ok(wanted > 0)
+            let mut names: Vec<String> = wanted.into_iter().map(|(name, _)| name).collect();
+            names.sort();
+            Ok(names)
         } else {
             Err(Error::from(ErrorKind::IncompleteSnapshot {
                 repo: repo.to_string(),

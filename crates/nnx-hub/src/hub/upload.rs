@@ -1,6 +1,6 @@
 //! The upload of a folder as one commit.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
 use super::Hub;
@@ -109,15 +109,18 @@ impl Hub {
     ) -> Result<Upload> {
         let parent = self.repo_info(repo, branch)?.commit;
         let tree = self.tree(repo, &parent)?;
-        let is_there = |file: &LocalFile| {
-            let found = tree.iter().find(|entry| entry.path == file.name);
-            found.is_some_and(|entry| entry.size == file.size && file.is(&entry.digest))
-        };
-        let changed: Vec<LocalFile> = files
+        let there: HashMap<&str, &TreeEntry> = tree
             .iter()
-            .filter(|file| !is_there(file))
-            .cloned()
+            .map(|entry| (entry.path.as_str(), entry))
             .collect();
+        let changed = self.side_by_side(files, |_, file| {
+            let is_there = match there.get(file.name.as_str()) {
+                Some(entry) => entry.size == file.size && file.is(&entry.digest)?,
+                None => false,
+            };
+            Ok((!is_there).then(|| file.clone()))
+        })?;
+        let changed: Vec<LocalFile> = changed.into_iter().flatten().collect();
         let modes = if changed.is_empty() {
             Default::default()
         } else {
@@ -171,6 +174,7 @@ impl Hub {
             files: upload.uploaded.len(),
             bytes: regular.iter().chain(&large).map(|file| file.size).sum(),
         });
+        self.side_by_side(&regular, |_, file| file.git_sha1().map(drop))?;
         self.upload_lfs(repo, (!options.create_pr).then_some(branch), &large)?;
         let summary = options.commit_message.as_deref().unwrap_or(COMMIT_MESSAGE);
         let made = self.commit(&CommitPlan {
