@@ -9,11 +9,15 @@ use crate::{Arguments, Result};
 pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
     let python = arguments.value("--python")?;
     let bench = arguments.word();
+    let mut rows = Vec::new();
+    if bench.as_deref() == Some("net") {
+        rows.extend(std::iter::from_fn(|| arguments.word()));
+    }
     arguments.finish()?;
     match bench.as_deref() {
         Some("checkpoint") | None => checkpoint(python.as_deref()),
         Some("hub") => hub(python.as_deref()),
-        Some("net") => net(python.as_deref()),
+        Some("net") => net(python.as_deref(), &rows),
         Some("train") => train(python.as_deref()),
         Some(other) => Err(format!(
             "there is no bench `{other}`, only `checkpoint`, `hub`, `net` and `train`"
@@ -22,10 +26,10 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
     }
 }
 
-/// Networks beside PyTorch.
-fn net(python: Option<&str>) -> Result<()> {
+/// Networks beside PyTorch: the rows whose names begin with one of the words, or all.
+fn net(python: Option<&str>, rows: &[String]) -> Result<()> {
     let python = python.ok_or("networks are measured beside PyTorch: give `--python PATH`")?;
-    done(bench().args(["net", python]))
+    done(bench().args(["net", python]).args(rows))
 }
 
 /// Training beside NNx, on one thread and on two.

@@ -58,7 +58,16 @@ fn main() -> Result<()> {
         let python = arguments
             .next()
             .ok_or("expected the path of a Python with NNx")?;
-        return net::run(python.as_ref());
+        let words: Vec<String> = arguments
+            .map(|word| word.to_string_lossy().into())
+            .collect();
+        return net::run(python.as_ref(), &words);
+    }
+    if first == "net-memory" {
+        let (Some(folder), Some(row)) = (arguments.next(), arguments.next()) else {
+            return Err("expected a folder and the name of a row".into());
+        };
+        return net::memory(folder.as_ref(), &row.to_string_lossy());
     }
     if first == "hub" {
         let [nnx, python] = [arguments.next(), arguments.next()]

@@ -1,26 +1,28 @@
 //! Networks beside PyTorch: `cargo xtask bench net`.
 //!
 //! The nets are made here and loaded by the real NNx from their checkpoints, so that both compute
-//! the same; what they give is compared first. The fastest computation counts, as the others were
-//! disturbed.
+//! the same; their outputs, or the gradients of a step, are compared first. The fastest computation
+//! counts, as the others were disturbed. The memory of a row is that of a process that does nothing else.
 
-mod case;
+mod computation;
+mod models;
+mod rows;
 
+use std::ffi::OsStr;
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 use candle_core::Tensor;
-use nnx_checkpoint::CheckpointFormat;
-use nnx_checkpoint::safetensors;
+use nnx_checkpoint::{CheckpointFormat, NNCheckpoint, safetensors};
 use nnx_net::NNModel;
-use nnx_params::{
-    Activations, NNConvParams, NNEvaluationDataPoint, NNIterationDataPoint, NNModelParams,
-    NNParams, NNTransformerParams, NetParams, Nets,
-};
+use nnx_params::{NNEvaluationDataPoint, NNIterationDataPoint, NNModelParams};
 
+use self::computation::Outputs;
+use self::rows::Row;
 use crate::Result;
 use crate::peer::Peer;
-use case::Case;
+use crate::resident;
 
 /// What runs in Python.
 const SCRIPT: &str = include_str!("net/peer.py");
@@ -28,123 +30,165 @@ const SCRIPT: &str = include_str!("net/peer.py");
 const TURNS: usize = 7;
 /// How long one measurement takes, about.
 const TURN: Duration = Duration::from_millis(300);
-/// The largest difference of outputs that rounding explains.
+/// The largest difference of outputs and gradients that rounding explains.
 const TOLERANCE: f32 = 1e-4;
 
+/// Measures the rows whose names begin with one of the words; all rows if there are none.
+///
 /// # Errors
 /// When Python fails, or computes something else.
-pub(crate) fn run(python: &Path) -> Result<()> {
+pub(crate) fn run(python: &Path, words: &[String]) -> Result<()> {
     let folder = tempfile::tempdir()?;
-    let nets = Models {
-        ff: saved(feed_fwd()?, Nets::FeedFwd, "ff", folder.path())?,
-        conv: saved(conv()?, Nets::Conv, "conv", folder.path())?,
-        transformer: saved(
-            transformer()?,
-            Nets::Transformer,
-            "transformer",
-            folder.path(),
-        )?,
-    };
-    let cases = case::all(&nets)?;
-    let named: Vec<(&str, nnx_checkpoint::Tensor)> = case::inputs()?
-        .into_iter()
-        .map(|(name, tensor)| Ok((name, nnx_checkpoint::Tensor::try_from(&tensor)?)))
-        .collect::<Result<_>>()?;
-    let named: Vec<_> = named.iter().map(|(name, tensor)| (*name, tensor)).collect();
-    let mut file = std::fs::File::create(folder.path().join("inputs.safetensors"))?;
-    safetensors::write(&mut file, &named, None)?;
-    drop(file);
     let mut peer = Peer::start(python, SCRIPT, [folder.path()])?;
     println!(
-        "| what | nnx-net | PyTorch {} | ratio | largest difference |",
+        "| what | nnx-net | PyTorch {} | ratio | target | largest difference | peak memory |",
         peer.torch
     );
-    println!("|---|---|---|---|---|");
-    for case in &cases {
-        row(case, &mut peer)?;
+    println!("|---|---|---|---|---|---|---|");
+    let is_wanted =
+        |row: &Row| words.is_empty() || words.iter().any(|word| row.name.starts_with(word));
+    let rows: Vec<Row> = rows::all()?.into_iter().filter(is_wanted).collect();
+    if rows.is_empty() {
+        return Err("no row has such a name".into());
+    }
+    for row in rows {
+        measure(&row, python, &mut peer, folder.path())?;
     }
     Ok(())
 }
 
-/// Measures one case in turns and prints its line.
-fn row(case: &Case<'_>, peer: &mut Peer) -> Result<()> {
-    let difference = difference(
-        &case.run(1)?.0,
-        Path::new(&peer.ask(&format!("output {}", case.name))?),
-    )?;
+/// Computes a row a few times in this process, and prints the most memory that it took.
+///
+/// # Errors
+/// When there is no such row, or its model is not in the folder.
+pub(crate) fn memory(folder: &Path, name: &str) -> Result<()> {
+    let row = rows::all()?.into_iter().find(|row| row.name == name);
+    let row = row.ok_or("no row has that name")?;
+    let checkpoint = NNCheckpoint::from_file(model_file(folder, &row))?;
+    let model = NNModel::from_checkpoint(&checkpoint)?;
+    drop(checkpoint);
+    computation::run(&row, &model, 3)?;
+    println!("{}", resident::largest()?);
+    Ok(())
+}
+
+/// Measures one row in turns and prints its line.
+fn measure(row: &Row, python: &Path, peer: &mut Peer, folder: &Path) -> Result<()> {
+    let model = prepared(row, folder)?;
+    let name = &row.name;
+    let question = format!("{} {} {name}", row.work.name(), row.model);
+    let ours = computation::run(row, &model, 1)?.0;
+    let theirs = peer.ask(&format!("output {question}"))?;
+    let difference = difference(&ours, Path::new(&theirs))?;
     if difference.is_nan() || difference > TOLERANCE {
-        return Err(format!("{}: outputs differ by {difference}", case.name).into());
+        return Err(format!("{name}: results differ by {difference}").into());
     }
-    let counts = [case.run(2)?.1, peer.time(&format!("time {} 2", case.name))?]
-        .map(|one| case.count(one, TURN));
+    let counts = [
+        computation::run(row, &model, 2)?.1,
+        peer.time(&format!("time {question} 2"))?,
+    ]
+    .map(|one| count(one * row.steps(), TURN));
     let [mut ours, mut theirs] = [Duration::MAX; 2];
     for _ in 0..TURNS {
-        ours = ours.min(case.run(counts[0])?.1);
-        theirs = theirs.min(peer.time(&format!("time {} {}", case.name, counts[1]))?);
+        ours = ours.min(computation::run(row, &model, counts[0])?.1);
+        theirs = theirs.min(peer.time(&format!("time {question} {}", counts[1]))?);
     }
+    let memory = [own_memory(row, folder)?, {
+        let mut peer = Peer::start(python, SCRIPT, [folder])?;
+        peer.ask(&format!("memory {question} 3"))?.parse()?
+    }];
+    let ratio = ours.as_secs_f64() / theirs.as_secs_f64();
     println!(
-        "| {} | {:.3} ms | {:.3} ms | {:.2} | {difference:.1e} |",
-        case.title,
+        "| {} (`{name}`) | {:.3} ms | {:.3} ms | {ratio:.2} | ≤ {}: {} | {difference:.1e} | {} and {} MB |",
+        row.title,
         ours.as_secs_f64() * 1e3,
         theirs.as_secs_f64() * 1e3,
-        ours.as_secs_f64() / theirs.as_secs_f64()
+        row.target,
+        if ratio <= row.target { "met" } else { "missed" },
+        memory[0] / 1_000_000,
+        memory[1] / 1_000_000,
     );
     Ok(())
 }
 
-fn difference(ours: &Tensor, theirs: &Path) -> Result<f32> {
+/// How often something is computed in a time, where once takes `one`.
+fn count(one: Duration, time: Duration) -> u32 {
+    let count = time.as_nanos() / one.as_nanos().max(1);
+    u32::try_from(count).unwrap_or(u32::MAX).max(1)
+}
+
+/// The most memory of a process of this program that computes the row.
+fn own_memory(row: &Row, folder: &Path) -> Result<u64> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args([
+        OsStr::new("net-memory"),
+        folder.as_os_str(),
+        row.name.as_ref(),
+    ]);
+    let output = command.output()?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned().into());
+    }
+    Ok(String::from_utf8(output.stdout)?.trim().parse()?)
+}
+
+/// The largest difference of tensors that have the same names on both sides.
+fn difference(ours: &Outputs, theirs: &Path) -> Result<f32> {
     let file = nnx_checkpoint::Source::read(theirs)?;
     let file = safetensors::SafeTensors::parse(file.bytes(), &nnx_checkpoint::Limits::default())?;
-    let theirs = Tensor::try_from(file.get("output").ok_or("no output")?)?;
-    if ours.dims() != theirs.dims() {
-        return Err(format!("{:?} and {:?}", ours.dims(), theirs.dims()).into());
+    if ours.is_empty() || file.tensors().len() != ours.len() {
+        let count = file.tensors().len();
+        return Err(format!("{} tensors here, {count} in Python", ours.len()).into());
     }
-    Ok((ours - theirs)?.abs()?.flatten_all()?.max(0)?.to_scalar()?)
+    let mut largest = 0.0_f32;
+    for (name, ours) in ours {
+        let theirs = file
+            .get(name)
+            .ok_or_else(|| format!("Python has no `{name}`"))?;
+        let theirs = Tensor::try_from(theirs)?;
+        if ours.dims() != theirs.dims() {
+            return Err(format!("{name}: {:?} and {:?}", ours.dims(), theirs.dims()).into());
+        }
+        let difference: f32 = (ours - theirs)?.abs()?.flatten_all()?.max(0)?.to_scalar()?;
+        // A maximum would lose NaN.
+        if difference.is_nan() || difference > largest {
+            largest = difference;
+        }
+        if largest.is_nan() {
+            break;
+        }
+    }
+    Ok(largest)
 }
 
-/// The nets that are measured.
-struct Models {
-    ff: NNModel,
-    conv: NNModel,
-    transformer: NNModel,
+fn model_file(folder: &Path, row: &Row) -> std::path::PathBuf {
+    folder.join(format!("{}.pt", row.model))
 }
 
-/// A fresh model, whose checkpoint lies in the folder.
-fn saved(net_params: NetParams, net: Nets, name: &str, folder: &Path) -> Result<NNModel> {
-    let params = NNModelParams::builder(net).build()?;
-    let model = NNModel::new(net_params, params, 0)?;
+/// The model of a row, whose checkpoint and inputs are in the folder for the other side.
+fn prepared(row: &Row, folder: &Path) -> Result<NNModel> {
+    let (net, params) = models::params(&row.model)?;
+    let model = NNModel::new(params, NNModelParams::builder(net).build()?, 0)?;
     let point = NNEvaluationDataPoint::builder().loss(1.0).build()?;
     let point = NNIterationDataPoint::new(0.1, 0, 0, 0, point);
-    let path = folder.join(format!("{name}.pt"));
     model
         .checkpoint(point)?
-        .to_file(path, CheckpointFormat::Pickle)?;
+        .to_file(model_file(folder, row), CheckpointFormat::Pickle)?;
+    let named = row.inputs.iter().enumerate();
+    let named = named.map(|(at, tensor)| (at.to_string(), tensor));
+    let targets = row
+        .targets
+        .iter()
+        .map(|tensor| ("targets".to_owned(), tensor));
+    let tensors: Vec<(String, nnx_checkpoint::Tensor)> = named
+        .chain(targets)
+        .map(|(name, tensor)| Ok((name, nnx_checkpoint::Tensor::try_from(tensor)?)))
+        .collect::<Result<_>>()?;
+    let tensors: Vec<_> = tensors
+        .iter()
+        .map(|(name, tensor)| (name.as_str(), tensor))
+        .collect();
+    let path = folder.join(format!("{}.safetensors", row.name));
+    safetensors::write(&mut std::fs::File::create(path)?, &tensors, None)?;
     Ok(model)
-}
-
-fn feed_fwd() -> Result<NetParams> {
-    let params = NNParams::builder(784, 10).hidden_dims([512, 512]);
-    let params = params.activation(Activations::Relu).dropout_prob(0.0);
-    Ok(params.build()?.into())
-}
-
-fn conv() -> Result<NetParams> {
-    let params = NNConvParams::builder(3 * 32 * 32, 10, [16, 32])
-        .in_channels(3)
-        .kernel_size(5)
-        .hidden_dims([128])
-        .activation(Activations::Relu)
-        .dropout_prob(0.0);
-    Ok(params.build()?.into())
-}
-
-fn transformer() -> Result<NetParams> {
-    let params = NNTransformerParams::builder()
-        .vocab_size(case::VOCABULARY)
-        .d_model(256)
-        .n_heads(8)
-        .n_layers(4)
-        .max_seq_len(256)
-        .build()?;
-    Ok(params.into())
 }

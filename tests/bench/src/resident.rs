@@ -1,4 +1,4 @@
-//! How much of a mapped file was touched.
+//! How much memory this process has, and how much of a mapped file it touched.
 
 use std::fs;
 use std::path::Path;
@@ -25,4 +25,18 @@ pub(crate) fn bytes(path: &Path) -> Result<Option<u64>> {
     let rss = lines.find_map(|line| line.strip_prefix("Rss:"));
     let kibibytes = rss.and_then(|rss| rss.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
     Ok(kibibytes.map(|kibibytes| kibibytes * 1024))
+}
+
+/// The largest resident size of this process so far, in bytes.
+///
+/// # Errors
+/// When the system does not say.
+pub(crate) fn largest() -> Result<u64> {
+    let status = fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kibibytes = line.and_then(|line| line.split_whitespace().next());
+    Ok(kibibytes
+        .ok_or("the system does not tell")?
+        .parse::<u64>()?
+        * 1024)
 }

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use crate::Result;
 use crate::peer::Peer;
+use crate::resident;
 use case::{BATCH, Case};
 
 /// What runs in Python.
@@ -39,7 +40,7 @@ pub(crate) fn run(python: &Path, threads: usize) -> Result<()> {
     println!();
     println!(
         "Largest resident size: nnx-train {} MB, Python {} MB",
-        resident()? / 1_000_000,
+        resident::largest()? / 1_000_000,
         peer.ask("memory")?.parse::<u64>()? / 1_000_000
     );
     Ok(())
@@ -67,15 +68,4 @@ fn row(case: &Case, peer: &mut Peer) -> Result<()> {
         100.0 * (1.0 - bare.as_secs_f64() / ours.as_secs_f64()),
     );
     Ok(())
-}
-
-/// The largest resident size of this process, in bytes.
-fn resident() -> Result<u64> {
-    let status = std::fs::read_to_string("/proc/self/status")?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kilobytes = line.and_then(|line| line.split_whitespace().next());
-    Ok(kilobytes
-        .ok_or("the system does not tell")?
-        .parse::<u64>()?
-        * 1024)
 }

@@ -1,8 +1,10 @@
-"""Times what `nnx-bench net` asks for with the real NNx, on two threads.
+"""Computes rows of `nnx-bench net` with the real NNx, on two threads.
 
-A line on standard input is `time CASE COUNT` or `output CASE`; each is answered with a line.
+A line on standard input is `output WORK MODEL ROW`, `time WORK MODEL ROW COUNT` or `memory WORK MODEL ROW COUNT`; each
+is answered with a line: the path of a file with the results, seconds, or the largest resident size in bytes.
 """
 
+import resource
 import sys
 import time
 
@@ -14,20 +16,23 @@ from safetensors.torch import load_file, save_file
 torch.set_num_threads(2)
 folder = sys.argv[1]
 PREFILLED = 128
+nets = {}
 
 
 def net(name):
-    net = NNModel.from_checkpoint(NNCheckpoint.from_file(f"{folder}/{name}.pt")).net
-    return net.eval()
+    if name not in nets:
+        nets[name] = NNModel.from_checkpoint(NNCheckpoint.from_file(f"{folder}/{name}.pt")).net
+    return nets[name]
 
 
-inputs = load_file(f"{folder}/inputs.safetensors")
-nets = {name: net(name) for name in ("ff", "conv", "transformer")}
-transformer = nets["transformer"]
+def inputs(row):
+    tensors = load_file(f"{folder}/{row}.safetensors")
+    targets = tensors.pop("targets", None)
+    return [tensors[str(at)] for at in range(len(tensors))], targets
 
 
 def fastest(count, steps):
-    """What the steps of the last round gave, and the mean over the steps of the fastest time of each."""
+    """The outputs of the last round, and the mean over the steps of the fastest time of each."""
     best = [float("inf")] * len(steps)
     for _ in range(count):
         state, outputs = None, []
@@ -39,39 +44,57 @@ def fastest(count, steps):
     return outputs, sum(best) / len(best)
 
 
-def forward(name):
-    made, x = nets[name.split("_")[0]], inputs[name]
-
-    def run(count):
-        outputs, took = fastest(count, [lambda _: (made(x), None)])
-        return outputs[0], took
-
-    return run
+@torch.inference_mode()
+def forward(net, inputs, _, count):
+    net.eval()
+    outputs, took = fastest(count, [lambda _: (net(*inputs), None)])
+    return {"output": outputs[0]}, took
 
 
-def prefill(count):
-    tokens = inputs["tokens"][:, :PREFILLED]
-    outputs, took = fastest(count, [lambda _: transformer.forward_with_cache(tokens, None)])
-    return outputs[0], took
+@torch.inference_mode()
+def prefill(net, inputs, _, count):
+    net.eval()
+    tokens = inputs[0][:, :PREFILLED]
+    outputs, took = fastest(count, [lambda _: net.forward_with_cache(tokens, None)])
+    return {"output": outputs[0]}, took
 
 
-def decode(count):
-    _, prefilled = transformer.forward_with_cache(inputs["tokens"][:, :PREFILLED], None)
-    rest = inputs["tokens"][:, PREFILLED:].split(1, dim=1)
-    steps = [lambda cache, token=token: transformer.forward_with_cache(token, cache or prefilled) for token in rest]
+@torch.inference_mode()
+def decode(net, inputs, _, count):
+    net.eval()
+    _, prefilled = net.forward_with_cache(inputs[0][:, :PREFILLED], None)
+    rest = inputs[0][:, PREFILLED:].split(1, dim=1)
+    steps = [lambda cache, token=token: net.forward_with_cache(token, cache or prefilled) for token in rest]
     outputs, took = fastest(count, steps)
-    return torch.cat(outputs, dim=1), took
+    return {"output": torch.cat(outputs, dim=1)}, took
 
 
-cases = {name: forward(name) for name in ("ff_1", "ff_32", "ff_1024", "conv_32")}
-cases |= {"prefill": prefill, "decode": decode}
+def step(net, inputs, targets, count):
+    """Forward pass, cross-entropy and backward pass of one batch."""
+    net.train()
+
+    def once(_):
+        for parameter in net.parameters():
+            parameter.grad = None
+        logits = net(*inputs)
+        loss = torch.nn.functional.cross_entropy(logits.reshape(-1, logits.shape[-1]), targets.reshape(-1))
+        loss.backward()
+        return None, None
+
+    _, took = fastest(count, [once])
+    return {name: parameter.grad for name, parameter in net.named_parameters() if parameter.grad is not None}, took
+
+
+WORKS = {"forward": forward, "prefill": prefill, "decode": decode, "step": step}
 print(torch.__version__, flush=True)
-with torch.inference_mode():
-    for line in sys.stdin:
-        what, case, *count = line.split()
-        if what == "time":
-            print(cases[case](int(count[0]))[1], flush=True)
-        else:
-            path = f"{folder}/{case}.out.safetensors"
-            save_file({"output": cases[case](1)[0].contiguous()}, path)
-            print(path, flush=True)
+for line in sys.stdin:
+    what, work, model, row, *count = line.split()
+    outputs, took = WORKS[work](net(model), *inputs(row), int(count[0]) if count else 1)
+    if what == "time":
+        print(took, flush=True)
+    elif what == "memory":
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, flush=True)
+    else:
+        path = f"{folder}/{row}.out.safetensors"
+        save_file({name: tensor.detach().contiguous() for name, tensor in outputs.items()}, path)
+        print(path, flush=True)
