@@ -1,7 +1,7 @@
 //! The classes and functions that pickles name, and what is known of them.
 //!
 //! Nothing here imports or calls anything: a name is looked up in the tables of this module, and
-//! what is in none of them is suspicious. Python's own unpickler would import whatever is named,
+//! a name in neither of them is suspicious. Python's own unpickler would import whatever is named,
 //! which is why a careful reader refuses a file that names `os.system` although it could do no harm
 //! here.
 
@@ -15,7 +15,7 @@ use std::collections::HashSet;
 use self::calls::{JudgedCalls, Use};
 use crate::pickle::{Graph, Node, NodeId};
 
-/// What is known of a class or function that a pickle names.
+/// The safety of a class or function that a pickle names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SafetyLevel {
@@ -28,7 +28,7 @@ pub enum SafetyLevel {
 }
 
 impl SafetyLevel {
-    /// What is known of `module.name`, with Python 2's and Python 3's names of a module alike.
+    /// The safety of `module.name`; the names of a module in Python 2 and in Python 3 are equal.
     ///
     /// ```
     /// use nnx_checkpoint::SafetyLevel;
@@ -49,7 +49,7 @@ impl SafetyLevel {
         }
     }
 
-    /// What is known of changing what a call of `module.name` gives: adding items or keys to it, or
+    /// The safety of changing the result of a call of `module.name`: adding items or keys to it, or
     /// giving it a state.
     ///
     /// A known class makes an object of its own. A known function may give back its argument, which
@@ -95,16 +95,18 @@ pub struct GlobalRef {
     /// The archive entry of the pickle; behind the shard's name and a slash, where the checkpoint
     /// is sharded.
     pub entry: Option<String>,
-    /// What is known of it.
+    /// Its safety.
     pub level: SafetyLevel,
 }
 
-/// What one graph names, and whether a careful reader refuses the file for it.
+/// A global that a graph names, and whether a careful reader refuses the file because of it.
 pub(crate) struct NamedGlobal {
     pub(crate) global: GlobalRef,
     /// Whether the name itself is dangerous, or is used as no sound pickle uses it: not where the
     /// arguments decide and name nothing of that kind.
     pub(crate) is_refused: bool,
+    /// The code of an entry of the extension registry.
+    pub(crate) extension: Option<u32>,
 }
 
 /// The classes and functions that one graph names, each once, in the order of their first naming.
@@ -116,10 +118,14 @@ pub(crate) fn in_graph(
     start: u64,
     is_script: bool,
 ) -> Vec<NamedGlobal> {
-    let calls = JudgedCalls::new(graph);
+    // A graph has very many nodes and few names: it is gone through once.
+    let is_named = |node: &Node| matches!(node, Node::Global { .. } | Node::Extension(_));
+    let names: Vec<(NodeId, &Node)> = graph.nodes().filter(|(_, node)| is_named(node)).collect();
+    let calls = JudgedCalls::new(graph, names.iter().map(|(id, _)| *id));
     let mut seen = HashSet::new();
     let mut found = Vec::new();
-    for (id, node) in graph.nodes() {
+    for (id, node) in names {
+        let mut extension = None;
         let (module, name, level, is_refused) = match node {
             Node::Global { module, name } => {
                 if !seen.insert((&**module, &**name)) {
@@ -138,12 +144,11 @@ pub(crate) fn in_graph(
                 (module.to_string(), name.to_string(), level, is_refused)
             }
             // The registry is Python's own, filled by whatever ran before: nobody can tell.
-            Node::Extension(code) => (
-                "copyreg".to_owned(),
-                format!("extension {code}"),
-                SafetyLevel::Suspicious,
-                false,
-            ),
+            Node::Extension(code) => {
+                extension = Some(*code);
+                let name = format!("extension {code}");
+                ("copyreg".to_owned(), name, SafetyLevel::Suspicious, false)
+            }
             _ => continue,
         };
         let global = GlobalRef {
@@ -153,7 +158,11 @@ pub(crate) fn in_graph(
             entry: entry.map(str::to_owned),
             level,
         };
-        found.push(NamedGlobal { global, is_refused });
+        found.push(NamedGlobal {
+            global,
+            is_refused,
+            extension,
+        });
     }
     found
 }
@@ -179,7 +188,7 @@ pub(crate) fn first_dangerous(graph: &Graph) -> Option<(String, String)> {
 /// The `getattr`s and `functools.partial`s that a graph names and uses in their innocuous forms
 /// alone (see `docs/security.md`), as nodes of the graph.
 pub(crate) fn soundly_called(graph: &Graph) -> HashSet<NodeId> {
-    let calls = JudgedCalls::new(graph);
+    let calls = JudgedCalls::new(graph, graph.ids());
     let is_sound = |id: &NodeId| {
         let global = graph.global(*id);
         global.and_then(|(module, name)| calls.of_global(module, name)) == Some(Use::Sound)

@@ -18,6 +18,7 @@ mod pickle_location;
 mod plain_pickle;
 mod rebuild;
 mod storage_id;
+mod storage_keys;
 mod storage_table;
 mod stream;
 mod tar;

@@ -56,14 +56,14 @@ pub(crate) struct JudgedCalls {
 }
 
 impl JudgedCalls {
-    /// Judges the uses in a graph.
-    pub(crate) fn new(graph: &Graph) -> Self {
+    /// Judges the uses in a graph, in which `names` has every class and function.
+    pub(crate) fn new(graph: &Graph, mut names: impl Iterator<Item = NodeId>) -> Self {
         let mut judged = Self {
             getattr: Use::Sound,
             partial: Use::Sound,
         };
         let is_named = |id| Function::from_node(graph, id).is_some();
-        if graph.ids().any(is_named) {
+        if names.any(is_named) {
             judged.judge(graph);
         }
         judged

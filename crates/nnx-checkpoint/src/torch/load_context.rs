@@ -2,21 +2,21 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::globals::{self, GlobalRef, NamedGlobal};
-use crate::pickle::{self, Graph, Node, NodeId};
+use crate::pickle::{self, Graph, NodeId};
 use crate::{Format, Limits};
 
-/// What is learnt on the way while a file is opened, and how strict to be with it.
+/// Findings while a file is opened, and how strict to be with it.
 #[derive(Debug)]
 pub(crate) struct LoadContext {
     /// Bounds on work and memory.
     pub(crate) limits: Limits,
     /// Whether a dangerous global ends the opening.
     pub(crate) refuse_dangerous: bool,
-    /// What the file turned out to be.
+    /// The format of the file, as far as it is known.
     pub(crate) format: Format,
-    /// What its pickles name.
+    /// The globals that its pickles name.
     pub(crate) globals: Vec<GlobalRef>,
-    /// What the user should know.
+    /// Notes for the user.
     pub(crate) notes: Vec<String>,
     /// The tensors beside the program of a TorchScript archive: a sequence of the object's graph.
     pub(crate) constants: Option<NodeId>,
@@ -93,16 +93,14 @@ impl LoadContext {
                 global,
             ));
         }
-        // Whatever it stands for may make a tensor, which a listing would miss.
-        if let Some((id, code)) = graph.nodes().find_map(|(id, node)| match node {
-            Node::Extension(code) => Some((id, code)),
-            _ => None,
-        }) {
+        // The registered class or function may make a tensor, which a listing would miss.
+        let extension = |named: &NamedGlobal| Some((named.extension?, named.global.offset));
+        if let Some((code, offset)) = named.iter().find_map(extension) {
             let error = Error::unsupported(format!(
                 "the pickle names entry {code} of Python's `copyreg` extension registry, which no \
                  file carries with it"
             ));
-            return Err(at(error, entry, graph.offset(id), start));
+            return Err(at(error, entry, offset, 0));
         }
         self.globals
             .extend(named.into_iter().map(|named| named.global));

@@ -4,13 +4,13 @@
 //! in dense tables: the entries in a vector, their keys in one text, and for each node of the graph
 //! a number. A [`Storage`] is made when it is first asked for, and then read when its bytes are.
 
-use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use super::pickle_location::PickleLocation;
 use super::storage_id::StorageId;
+use super::storage_keys::KeyIndex;
 use crate::error::{Error, Result, shown};
 use crate::pickle::{Graph, NodeId};
 use crate::source::ByteRange;
@@ -105,9 +105,9 @@ impl StorageTable {
         mut locate: impl FnMut(&StorageId<'_>) -> Result<EntryBytes>,
     ) -> Result<Self> {
         let mut table = Self::new(graph.len());
-        let mut by_key: HashMap<&str, usize> = HashMap::new();
+        let mut by_key = KeyIndex::with_capacity(graph.len());
         let mut views: HashMap<&str, (usize, Range<usize>)> = HashMap::new();
-        // What each persistent id was found to be: many nodes can share one.
+        // The reference that each persistent id was found to be: many nodes can share one.
         let mut known: Vec<u32> = vec![0; graph.len()];
         let unequal = |pid, what: String| {
             let error = Error::malformed(what);
@@ -126,17 +126,18 @@ impl StorageTable {
             let Some(id) = parsed else {
                 continue;
             };
-            let index = match by_key.entry(id.key) {
-                Entry::Occupied(known) => {
-                    let index = *known.get();
+            let index = match by_key.find(id.key) {
+                Some(index) => {
                     table
                         .check_same(index, &id)
                         .map_err(|what| unequal(pid, what))?;
                     index
                 }
-                Entry::Vacant(vacant) => {
+                None => {
                     let bytes = locate(&id)?;
-                    *vacant.insert(table.add(id.key, id.location, id.byte_len, bytes))
+                    let index = table.add(id.key, id.location, id.byte_len, bytes);
+                    by_key.insert(id.key, index);
+                    index
                 }
             };
             if let Some(view) = &id.view {
@@ -176,7 +177,7 @@ impl StorageTable {
             }
         }
         // PyTorch keeps both under their keys in one table, where the first one wins.
-        if let Some(key) = views.keys().find(|&key| by_key.contains_key(key)) {
+        if let Some(key) = views.keys().find(|&key| by_key.find(key).is_some()) {
             return Err(Error::malformed(format!(
                 "`{}` is both a storage and the view of one",
                 shown(key)

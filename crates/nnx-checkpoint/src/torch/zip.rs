@@ -73,6 +73,8 @@ fn storages(
 ) -> Result<StorageTable> {
     // One text for all names.
     let mut name = String::new();
+    // `torch.save` writes the records in the order in which the pickle refers to them.
+    let mut next: usize = 0;
     StorageTable::collect(graph, location, |id| {
         if let Some(bytes) = nested.get(id.key) {
             return Ok(EntryBytes::Range(bytes.clone()));
@@ -90,9 +92,14 @@ fn storages(
             }
         };
         name.push_str(key);
-        let position = archive.position(&name);
-        let found =
-            position.and_then(|position| Some((position, archive.entries().get(position)?)));
+        let entries = archive.entries();
+        let is_next = entries.get(next).is_some_and(|entry| entry.name() == name);
+        let position = if is_next {
+            Some(next)
+        } else {
+            archive.position(&name)
+        };
+        let found = position.and_then(|position| Some((position, entries.get(position)?)));
         let (position, entry) = found.ok_or_else(|| {
             Error::malformed(format!(
                 "the archive has no record of storage `{}`",
@@ -109,6 +116,7 @@ fn storages(
             ))
             .in_entry(&name));
         }
+        next = position.saturating_add(1);
         Ok(EntryBytes::Record(position))
     })
 }
