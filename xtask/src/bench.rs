@@ -8,6 +8,7 @@ use crate::{Arguments, Result};
 
 pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
     let python = arguments.value("--python")?;
+    let part = arguments.value("--part")?;
     let bench = arguments.word();
     let mut rows = Vec::new();
     if bench.as_deref() == Some("net") {
@@ -15,7 +16,7 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
     }
     arguments.finish()?;
     match bench.as_deref() {
-        Some("checkpoint") | None => checkpoint(python.as_deref()),
+        Some("checkpoint") | None => checkpoint(part.as_deref(), python.as_deref()),
         Some("hub") => hub(python.as_deref()),
         Some("net") => net(python.as_deref(), &rows),
         Some("train") => train(python.as_deref()),
@@ -50,9 +51,9 @@ fn hub(python: Option<&str>) -> Result<()> {
     done(bench().arg("hub").arg(nnx()?).arg(python))
 }
 
-/// Reading and writing of checkpoints.
-fn checkpoint(python: Option<&str>) -> Result<()> {
-    done(bench().arg(nnx()?).args(python))
+/// Reading and writing of checkpoints: all of the table, or one part of it.
+fn checkpoint(part: Option<&str>, python: Option<&str>) -> Result<()> {
+    done(bench().arg(nnx()?).arg(part.unwrap_or("all")).args(python))
 }
 
 /// Builds the command and returns its path.

@@ -49,6 +49,16 @@ struct Bench {
     nnx: PathBuf,
 }
 
+/// The parts of the table of checkpoints, which can be run one by one.
+const PARTS: [(&str, fn(&Bench) -> Result<()>); 6] = [
+    ("touching", touching::run),
+    ("owned", owned::run),
+    ("many", many::run),
+    ("converting", converting::run),
+    ("saving", saving::run),
+    ("scanning", scanning::run),
+];
+
 fn main() -> Result<()> {
     let mut arguments = env::args_os().skip(1);
     let first = arguments
@@ -82,6 +92,7 @@ fn main() -> Result<()> {
         return train::run(python.as_ref(), threads);
     }
     let nnx = PathBuf::from(first);
+    let only = arguments.next().filter(|only| only != "all");
     let python = arguments.next().map(PathBuf::from);
     let bench = Bench {
         disk: tempfile::tempdir_in(nnx.parent().unwrap_or(&nnx))?,
@@ -91,10 +102,17 @@ fn main() -> Result<()> {
     };
     println!("| what | nnx-checkpoint | compared with | ratio | target |");
     println!("|---|---|---|---|---|");
-    touching::run(&bench)?;
-    owned::run(&bench)?;
-    many::run(&bench)?;
-    converting::run(&bench)?;
-    saving::run(&bench)?;
-    scanning::run(&bench)
+    let mut ran = false;
+    for (name, run) in PARTS {
+        if only.as_ref().is_none_or(|only| only == name) {
+            run(&bench)?;
+            ran = true;
+        }
+    }
+    if ran {
+        Ok(())
+    } else {
+        let names = PARTS.map(|(name, _)| name);
+        Err(format!("expected `all` or one of {names:?} as the part").into())
+    }
 }

@@ -21,6 +21,14 @@ pub(crate) fn run(bench: &Bench) -> Result<()> {
     let row = crate::peers::loading(row, &path);
     let took = row.run()?;
     if let Some(python) = &bench.python {
+        let new = "torch.load, in new memory";
+        line(
+            what,
+            took,
+            new,
+            python.time(new, &path, Path::new(""))?,
+            Some(1.0),
+        );
         let theirs = python.time("torch.load", &path, Path::new(""))?;
         line(what, took, "torch.load", theirs, None);
     }

@@ -66,7 +66,6 @@ fn python(
     let source = file::large(bench.disk.path())?;
     let target = folder.join("python");
     let theirs = python.time(how, &source, &target)?;
-    fs::remove_file(&target)?;
     line(what, took, how, theirs, None);
     Ok(())
 }
