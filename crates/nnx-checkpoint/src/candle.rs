@@ -120,7 +120,7 @@ impl TryFrom<&candle_core::Tensor> for Tensor {
             CpuStorage::F32(values) => le_bytes(values.get(elements), |v| v.to_le_bytes()),
             CpuStorage::F64(values) => le_bytes(values.get(elements), |v| v.to_le_bytes()),
             CpuStorage::F8E4M3(values) => le_bytes(values.get(elements), |v| [v.to_bits()]),
-            // The table above has none of these.
+            // These are not in the table above.
             CpuStorage::F6E2M3(_)
             | CpuStorage::F6E3M2(_)
             | CpuStorage::F4(_)

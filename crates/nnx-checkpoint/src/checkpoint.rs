@@ -61,7 +61,7 @@ pub struct NNCheckpoint {
     pub training_state_present: Option<bool>,
     /// Texts in a safetensors file's metadata that are not NNx's own; written back to that form.
     pub extra_metadata: IndexMap<String, String>,
-    /// What a newer version of NNx stored beyond the fields known here; written back to pickles.
+    /// The values that a newer version of NNx stored beyond the fields known here; written back to pickles.
     unknown_fields: UnknownFields,
 }
 

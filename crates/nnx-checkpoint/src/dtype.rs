@@ -229,7 +229,7 @@ impl Dtype {
         self.row().4
     }
 
-    /// The dtype that a storage class of module `torch` stands for.
+    /// The dtype of a storage class of module `torch`.
     pub fn from_storage_class(name: &str) -> Option<Self> {
         TABLE
             .iter()

@@ -13,7 +13,7 @@ const NAME_BYTES: usize = 160;
 /// The result of every fallible call in this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What went wrong and where: one word wide, so that results stay small.
+/// A cause and its location: one word wide, so that results stay small.
 ///
 /// [`kind`](Error::kind) tells the cause, the other getters the place, as far as it is known.
 #[derive(Debug)]
@@ -40,18 +40,18 @@ pub enum ErrorKind {
     /// The file holds no bytes at all.
     #[error("the file is empty")]
     Empty,
-    /// The file opens, but what it holds is not an `NNCheckpoint`.
+    /// The file opens, but its contents are not an `NNCheckpoint`.
     #[error("not an NNCheckpoint: the file holds {found}")]
     NotNNCheckpoint {
-        /// What the file holds instead, such as `a dict of 6 items`.
+        /// The contents of the file, such as `a dict of 6 items`.
         found: String,
     },
     /// The file is something else that people mistake for a checkpoint, or a folder without weights.
     #[error("{what} is no checkpoint; {hint}")]
     NotACheckpoint {
-        /// What it is, with its article: `a Git LFS pointer`.
+        /// The kind of the file, with its article: `a Git LFS pointer`.
         what: String,
-        /// What to do instead.
+        /// Advice what to do instead.
         hint: String,
     },
     /// Two values would get one name.
@@ -146,13 +146,13 @@ pub enum ErrorKind {
     /// The bytes contradict the format that they claim to have.
     #[error("{what}")]
     Malformed {
-        /// What was expected and what was found.
+        /// A sentence that says what was expected and what was found.
         what: String,
     },
     /// The bytes may be sound, but this version does not read or write them.
     #[error("{what}")]
     Unsupported {
-        /// What is not supported, and what to do instead where there is a way.
+        /// A sentence that says what is not supported, and what to do instead if there is a way.
         what: String,
     },
     /// The file names a class or function that is not allowed in it: one that is made to run code,

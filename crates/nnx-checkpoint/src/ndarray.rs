@@ -19,7 +19,7 @@ mod sealed {
 /// A type of Rust for the elements of a tensor: `bool`, the integers of 8 to 64 bits, `f32`, `f64`,
 /// `half`'s `f16` and `bf16`, and complex numbers of `f32` and `f64`.
 pub trait ArrayElement: sealed::Sealed + Clone {
-    /// The element type that it stands for.
+    /// The element type.
     const DTYPE: Dtype;
 }
 

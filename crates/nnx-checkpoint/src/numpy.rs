@@ -116,9 +116,7 @@ impl Array {
             counts.ok_or_else(|| malformed(what, id))
         };
         let mut shape = counts(parts.shape, "the sizes")?;
-        let strides = strides(&shape, parts.order == Order::Columns).ok_or_else(|| {
-            Error::malformed(format!("the sizes {shape:?} of a NumPy array overflow"))
-        })?;
+        let strides = strides(&shape, parts.order == Order::Columns)?;
         let mut array = Self {
             dtype,
             shape: shape.clone(),
@@ -210,7 +208,7 @@ struct Parts {
 }
 
 impl Parts {
-    /// What the call of a node says; `None` for another call.
+    /// The array that the call of a node rebuilds; `None` for another call.
     fn from_node(graph: &Graph, id: NodeId) -> Option<Self> {
         let ((module, name), args) = graph.reduce(id)?;
         if !is_untouched(graph, id) {
@@ -293,8 +291,11 @@ fn is_plain_dtype(graph: &Graph, dtype: NodeId) -> Option<()> {
     rest.iter().all(|&id| graph.is_none(id)).then_some(())
 }
 
-/// Strides of elements that are stored row by row, or column by column; `None` when they overflow.
-fn strides(shape: &[usize], by_columns: bool) -> Option<Vec<usize>> {
+/// Strides of elements that are stored row by row, or column by column.
+///
+/// # Errors
+/// When a product of sizes overflows.
+pub(crate) fn strides(shape: &[usize], by_columns: bool) -> Result<Vec<usize>> {
     let mut strides = vec![0; shape.len()];
     let mut next: usize = 1;
     let mut set = |(stride, &size): (&mut usize, &usize)| -> Option<()> {
@@ -308,7 +309,9 @@ fn strides(shape: &[usize], by_columns: bool) -> Option<Vec<usize>> {
     } else {
         pairs.rev().try_for_each(&mut set)
     };
-    outcome.map(|()| strides)
+    outcome
+        .map(|()| strides)
+        .ok_or_else(|| Error::malformed(format!("the sizes {shape:?} of a NumPy array overflow")))
 }
 
 /// Whether nothing but a first state was given to what the call made.

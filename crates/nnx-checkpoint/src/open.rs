@@ -21,7 +21,7 @@ use crate::torch::{LoadContext, TorchObject, read_container};
 /// Bytes that are searched for the key of an index at a time.
 pub(crate) const SEARCHED_BYTES: u64 = 1 << 20;
 
-/// What a file holds, before anything in it has a name.
+/// The contents of a file, before anything in it has a name.
 pub(crate) enum Opened {
     Torch(Box<OpenedTorch>),
     SafeTensors(SafeTensors),
@@ -30,11 +30,11 @@ pub(crate) enum Opened {
 /// A file of PyTorch.
 pub(crate) struct OpenedTorch {
     pub(crate) object: TorchObject,
-    /// What the file turned out to be.
+    /// The format of the file, as far as it is known.
     pub(crate) format: Format,
-    /// What its pickles name.
+    /// The globals that its pickles name.
     pub(crate) globals: Vec<GlobalRef>,
-    /// What the user should know.
+    /// Notes for the user.
     pub(crate) notes: Vec<String>,
     /// The tensors beside the program of a TorchScript archive: a sequence of the object's graph.
     pub(crate) constants: Option<NodeId>,
@@ -160,7 +160,7 @@ impl TorchObject {
     /// in any container.
     ///
     /// # Errors
-    /// When the file cannot be read, is none of PyTorch, contradicts its format, or names what runs
+    /// When the file cannot be read, is not a file of PyTorch, contradicts its format, or names what runs
     /// code.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let (path, options) = (path.as_ref(), OpenOptions::default());

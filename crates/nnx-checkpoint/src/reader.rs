@@ -92,7 +92,7 @@ impl CheckpointReader {
     /// - [`ErrorKind::NotFound`], [`ErrorKind::Io`] when the path cannot be read.
     /// - [`ErrorKind::Empty`], [`ErrorKind::NotACheckpoint`] when it is something else; the error
     ///   says what, and what to do.
-    /// - [`ErrorKind::UnsafeGlobal`] when a pickle names what [`SafetyLevel::Dangerous`] stands for,
+    /// - [`ErrorKind::UnsafeGlobal`] when a pickle names a [dangerous](`SafetyLevel::Dangerous`) global,
     ///   unless [`OpenOptions::allow_dangerous_globals`] is set, or the name is of `getattr` or
     ///   `functools.partial` and what they are given is not dangerous.
     /// - [`ErrorKind::NameCollision`] when two values would get one name.
@@ -334,7 +334,7 @@ impl CheckpointReader {
         self.object.as_ref()
     }
 
-    /// What a user should know although the file could be read, such as bytes that follow its end.
+    /// Notes for the user although the file could be read, such as bytes that follow its end.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }

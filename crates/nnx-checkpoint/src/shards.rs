@@ -2,7 +2,7 @@
 
 use indexmap::IndexMap;
 
-/// What counts of a tensor when files are filled.
+/// The properties of a tensor that count when shards are filled.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sized {
     pub(crate) bytes: u64,

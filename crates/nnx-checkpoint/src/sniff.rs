@@ -9,7 +9,7 @@ pub use self::compression::compression;
 /// Bytes of a file's beginning that [`sniff`] looks at, at most.
 pub const SNIFF_BYTES: usize = 512;
 
-/// What a file is, judged by its first bytes. Displayed with its article: `a GGUF model`.
+/// The format of a file, judged by its first bytes. Displayed with its article: `a GGUF model`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Format {

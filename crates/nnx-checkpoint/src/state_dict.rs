@@ -5,7 +5,7 @@ use indexmap::IndexMap;
 use crate::Tensor;
 use crate::torch::PickledObject;
 
-/// What `module.state_dict()` holds: names and tensors in the order of the module, and whatever
+/// The contents of `module.state_dict()`: names and tensors in the order of the module, and whatever
 /// else a module chose to save.
 ///
 /// ```

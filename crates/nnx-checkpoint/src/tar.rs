@@ -10,7 +10,7 @@ pub(crate) const BLOCK: usize = 512;
 /// [`BLOCK`] as a length in a file.
 const BLOCK_LEN: u64 = BLOCK as u64;
 
-/// What is needed of a header (POSIX.1-2001, `ustar` interchange format).
+/// The fields of a header that are needed (POSIX.1-2001, `ustar` interchange format).
 #[derive(Debug)]
 pub(crate) struct TarHeader {
     /// The name, which a header before it may replace.
@@ -109,7 +109,7 @@ fn number(field: &[u8]) -> Option<i128> {
     let text = field.split(|&byte| byte == 0).next()?;
     let text = std::str::from_utf8(text).ok()?;
     let text = text.trim_matches(|character: char| {
-        // What Python's `str.strip` takes for white space in ASCII.
+        // The ASCII characters that Python's `str.strip` removes as white space.
         matches!(character, '\t'..='\r' | '\x1c'..='\x1f' | ' ')
     });
     if text.is_empty() {

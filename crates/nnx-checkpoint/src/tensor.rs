@@ -32,7 +32,7 @@ pub use storage::{Chunk, Storage};
 pub(crate) use gather::reserved;
 use lazy_bits::LazyBits;
 
-/// What Python object a saved tensor was.
+/// The class of Python object that a saved tensor was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TensorClass {

@@ -10,7 +10,7 @@ use crate::error::shown;
 
 /// Reads an object of texts, in its order, and refuses a key that occurs twice.
 pub(crate) struct DuplicateRefusingMap {
-    /// What the object holds, for the error where there is something else.
+    /// The expected contents of the object, for an error.
     pub(crate) expecting: &'static str,
 }
 

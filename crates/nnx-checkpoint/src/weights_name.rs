@@ -35,7 +35,7 @@ pub enum WeightsPart {
     Shard(String),
 }
 
-/// What the names of a kind of weights begin with, in each format.
+/// The start of the names of a kind of weights, in each format.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Stems {
     safetensors: &'static str,
@@ -70,7 +70,7 @@ const STEMS: &[Stems] = &[
     },
 ];
 
-/// What the name of an index ends with, but for that of a variant.
+/// The end of the name of an index, but for that of a variant.
 const INDEX_END: &str = ".index.json";
 
 impl Stems {

@@ -19,7 +19,7 @@ use crate::{Dtype, Limits, TargetFormat};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ConvertOptions {
-    /// What to write. Default: `None`, by the target's name.
+    /// The format to write. Default: `None`, by the target's name.
     pub to: Option<TargetFormat>,
     /// Takes only what has this name or is below it. Default: `None`, everything.
     pub select: Option<String>,
@@ -48,7 +48,7 @@ pub struct ConvertOptions {
     /// Whether a target without a tensor, or with empty ones alone, is written. Default: `false`,
     /// such a conversion is refused.
     pub allow_empty: bool,
-    /// What becomes of tensors that are one and the same under several names. Default:
+    /// How tensors that have several names are written. Default:
     /// [`SharedTensors::Kept`].
     pub tied: SharedTensors,
     /// Whether a tensor that views a part of its storage is written to a PyTorch file without the
@@ -92,7 +92,7 @@ impl Default for ConvertOptions {
     }
 }
 
-/// What becomes of tensors that are one and the same under several names.
+/// How tensors that have several names are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SharedTensors {

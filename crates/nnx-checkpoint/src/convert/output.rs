@@ -118,7 +118,7 @@ fn produce(plan: &FilePlan, source: &Path, to: &SyncSender<Result<Vec<u8>>>) {
 struct Output<'a, 'b> {
     file: &'a mut dyn PendingFile,
     source: &'a Path,
-    /// What was written and not yet handed to the operating system.
+    /// Bytes that were written and not yet handed to the operating system.
     buffer: Vec<u8>,
     position: u64,
     made: Receiver<Result<Vec<u8>>>,

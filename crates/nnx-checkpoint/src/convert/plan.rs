@@ -45,9 +45,9 @@ pub(super) struct Plan {
 pub(super) struct FilePlan {
     pub(super) target: TargetFile,
     pub(super) container: Container,
-    /// What the container holds, in the order of the file.
+    /// The contents of the container, in the order of the file.
     pub(super) pieces: Vec<Piece>,
-    /// What a reader must find in the file.
+    /// The tensors that a reader must find in the file.
     pub(super) expected: Vec<Expected>,
 }
 

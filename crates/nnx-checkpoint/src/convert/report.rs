@@ -24,7 +24,7 @@ pub struct Conversion {
     pub dropped: Vec<NonTensorEntry>,
     /// Metadata keys that were left out on request.
     pub dropped_metadata: Vec<String>,
-    /// What a user should know, such as names that became aliases.
+    /// Notes for the user, such as names that became aliases.
     pub notes: Vec<String>,
 }
 

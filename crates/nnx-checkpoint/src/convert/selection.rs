@@ -26,7 +26,7 @@ pub(super) struct Selection {
 }
 
 impl Selection {
-    /// What the options select, under its new names.
+    /// The tensors that the options select, under their new names.
     ///
     /// # Errors
     /// When an option matches nothing, two names become one, or a tensor cannot be given, such as a
@@ -232,8 +232,8 @@ fn full_path(reader: &CheckpointReader, path: &str) -> String {
     path.to_owned()
 }
 
-/// What a key is, where a listing has it in words, `<a tuple of 2 items: key 0>`, because it is
-/// neither a text nor a number.
+/// The description of a key that is neither a text nor a number, as a listing has it:
+/// `<a tuple of 2 items: key 0>`.
 fn key_in_words(name: &str) -> Option<&str> {
     let (_, rest) = name.split_once('<')?;
     let (what, rest) = rest.split_once(": key ")?;
@@ -241,7 +241,7 @@ fn key_in_words(name: &str) -> Option<&str> {
     (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(what)
 }
 
-/// What follows a path in a name that is the path or is below it.
+/// The rest of a name behind a path, if the name is the path or is below it.
 fn below<'a>(name: &'a str, path: &str) -> Option<&'a str> {
     let rest = name.strip_prefix(path)?;
     (rest.is_empty() || rest.starts_with('.') || path.ends_with('.') || path.is_empty())
@@ -252,13 +252,13 @@ fn below<'a>(name: &'a str, path: &str) -> Option<&'a str> {
 #[derive(Debug)]
 pub(super) struct Transform<'a> {
     options: &'a ConvertOptions,
-    /// What became of a view: tensors that are one and the same stay so.
+    /// The result for each view: tensors that are one object stay one.
     done: HashMap<ViewKey, Tensor>,
     /// How many tensors were cast.
     pub(super) cast: usize,
 }
 
-/// What a view is told by.
+/// The properties that identify a view.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct ViewKey {
     storage: usize,

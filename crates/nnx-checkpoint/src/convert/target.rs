@@ -8,7 +8,7 @@ use crate::target_folder::TargetFolder;
 use crate::weights_name::split_shard;
 use crate::{TargetFormat, WeightsName};
 
-/// What is written, and where.
+/// The format that is written, and its path.
 #[derive(Clone, Debug)]
 pub(super) struct Target<'a> {
     pub(super) format: TargetFormat,

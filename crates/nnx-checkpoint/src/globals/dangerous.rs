@@ -19,7 +19,7 @@ use self::names::{ANYWHERE, INTERNALS, TORCH_METHODS};
 /// keep a scanner busy.
 const MAX_PARTS: usize = 32;
 
-/// What is dangerous below a module.
+/// Which names of a module are dangerous.
 #[derive(Clone, Copy)]
 enum Below {
     /// Everything.

@@ -2,7 +2,7 @@
 
 use super::SafetyLevel;
 
-/// What is known of filling what a known class or function gives.
+/// The safety of changing the result of a known class or function.
 pub(super) fn of_known(module: &str, name: &str) -> SafetyLevel {
     if is_enum(module, name) {
         SafetyLevel::Suspicious

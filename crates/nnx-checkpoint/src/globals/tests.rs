@@ -136,7 +136,7 @@ fn attributes_of_what_runs_code_run_it_too() {
             ("builtins", "getattr.__call__"),
             ("functools", "partial.__new__"),
             ("torch", "load.__call__"),
-            // What a module imports is an attribute of it.
+            // A module has the modules that it imports as attributes.
             ("torch.serialization", "functools.partial.__call__"),
         ],
     );
@@ -188,7 +188,7 @@ fn anything_else_is_unknown() {
     );
 }
 
-/// What a module imports is within it for a pickle: `pathlib.os` is `os`.
+/// A pickle reaches the imports of a module through the module: `pathlib.os` is `os`.
 #[test]
 fn what_a_known_module_imports_is_not_known() {
     check(
@@ -292,7 +292,7 @@ fn the_lists_are_sorted_and_have_nothing_dangerous() {
     assert!(modules.is_sorted_by(|a, b| a < b));
 }
 
-/// What the modules of Python's library import, as three releases of Python have it.
+/// The imports of the modules of Python's library, from three releases of Python.
 #[test]
 fn what_leads_to_a_dangerous_module_is_dangerous() {
     let mut lines = 0;
@@ -306,7 +306,7 @@ fn what_leads_to_a_dangerous_module_is_dangerous() {
     assert!(lines > 400, "{lines} lines");
 }
 
-/// What picklescan, fickling and modelscan flag, whole modules with a star.
+/// The names that picklescan, fickling and modelscan flag; a star means a whole module.
 #[test]
 fn what_other_scanners_flag_is_not_known() {
     for line in include_str!("tests/scanners.txt").lines() {

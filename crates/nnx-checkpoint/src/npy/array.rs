@@ -8,10 +8,10 @@ use super::{MAGIC, NpyFile};
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::numpy;
-use crate::tensor::{Storage, Tensor, contiguous_strides};
+use crate::tensor::{Storage, Tensor};
 
 /// The dtype of a header's kind and size, which may be one of NumPy's characters. Complex numbers are
-/// none of those that are read.
+/// not read.
 fn real(kind: &str) -> Option<Dtype> {
     let kind = match kind {
         "?" => "b1",
@@ -71,9 +71,7 @@ pub fn read(bytes: impl Into<Bytes>) -> Result<Tensor> {
     if !header.fortran_order {
         return Tensor::from_bytes(dtype, &header.shape, data);
     }
-    let reversed: Vec<usize> = header.shape.iter().rev().copied().collect();
-    let mut strides = contiguous_strides(&reversed)?;
-    strides.reverse();
+    let strides = numpy::strides(&header.shape, true)?;
     Tensor::view(Storage::new(data), dtype, 0, &header.shape, &strides)
 }
 
@@ -109,7 +107,7 @@ pub fn write(tensor: &Tensor) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// What a header says.
+/// The fields of a header.
 struct Header {
     descr: String,
     fortran_order: bool,

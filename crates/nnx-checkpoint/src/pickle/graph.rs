@@ -173,7 +173,7 @@ impl Graph {
     }
 }
 
-/// What is rarely there, kept beside the nodes.
+/// Rare additions, kept beside the nodes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Extra {
     /// The strings from which `STACK_GLOBAL` made a global: they may be shared with others.
@@ -181,25 +181,25 @@ pub(super) struct Extra {
     /// Calls whose result was thrown away in favour of this object, which they contain; the last
     /// one is the outermost.
     pub(super) discarded: Vec<Call>,
-    /// What was done to an object after its first `BUILD`.
+    /// Changes of an object after its first `BUILD`.
     pub(super) changes: Vec<Change>,
 }
 
-/// What a pickle would do to an object that is complete, beyond its first `BUILD`.
+/// A change that a pickle would make to a complete object after its first `BUILD`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// A further `BUILD`, with that state.
     Build(NodeId),
     /// `setter(object, state)`, result dropped: the sixth member of a `__reduce__` result.
     Call {
-        /// What is called.
+        /// The callable.
         setter: NodeId,
         /// Its second argument.
         state: NodeId,
     },
 }
 
-/// What an object is.
+/// An object of the graph.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Node {
     /// `None`.
@@ -241,7 +241,7 @@ pub enum Node {
     Extension(u32),
     /// An object that lives outside the pickle, named by its persistent id.
     Persistent(NodeId),
-    /// What a call would have made; nothing was called.
+    /// The result that a call would have; nothing was called.
     Object(Box<Object>),
 }
 
@@ -250,11 +250,11 @@ pub enum Node {
 pub struct Object {
     /// The call that would make it.
     pub call: Call,
-    /// What `APPEND` and `APPENDS` added, in order.
+    /// The items that `APPEND` and `APPENDS` added, in order.
     pub items: Vec<NodeId>,
-    /// What `SETITEM` and `SETITEMS` added, in order.
+    /// The pairs that `SETITEM` and `SETITEMS` added, in order.
     pub pairs: Vec<(NodeId, NodeId)>,
-    /// What `BUILD` would hand to `__setstate__` (or store as attributes).
+    /// The state that `BUILD` would hand to `__setstate__` (or store as attributes).
     pub state: Option<NodeId>,
 }
 
@@ -263,7 +263,7 @@ pub struct Object {
 pub enum Call {
     /// `REDUCE`: `callable(*args)`.
     Reduce {
-        /// What is called.
+        /// The callable.
         callable: NodeId,
         /// A tuple.
         args: NodeId,

@@ -62,14 +62,14 @@ pub fn read(bytes: &[u8], limits: &Limits) -> Result<(Graph, usize)> {
     Ok((reader.graph, consumed))
 }
 
-/// What there is of a pickle, be it sound or not.
+/// The readable part of a pickle, valid or not.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct PartialPickle {
     /// The objects that it makes. If the [`outcome`](Self::outcome) is an error, the graph is of no
     /// use beyond [`nodes`](Graph::nodes), and may have no root.
     pub graph: Graph,
-    /// What [`read`] would have given: the bytes that the pickle occupies, or why it is none.
+    /// The result of [`read`]: the bytes that the pickle occupies, or why it is none.
     pub outcome: Result<usize>,
     /// How many bytes it occupies through its `STOP`, if one was reached at all.
     pub consumed: Option<usize>,
@@ -106,7 +106,7 @@ struct Reader<'a> {
     stack: Stack,
     memo: Memo,
     max_nodes: u64,
-    /// What the opcode just before threw away.
+    /// The object that the opcode just before threw away.
     popped: Option<NodeId>,
     /// Bytes of names that `STACK_GLOBAL` copied.
     names_copied: u64,

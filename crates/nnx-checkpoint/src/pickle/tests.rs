@@ -3,7 +3,7 @@ use std::collections::HashMap;
 use super::{Graph, Node, read, write};
 use crate::Limits;
 
-/// What CPython wrote, with nearly every opcode of the binary protocols between them.
+/// Pickles of CPython; together they have nearly every opcode of the binary protocols.
 const SAMPLES: &[&[u8]] = &[
     // {'a': (1, (2, 3), (4, 5, 6), (7, 8, 9, 0), ()), 'b': [[], {}]}, protocol 2
     b"\x80\x02}q\x00(X\x01\x00\x00\x00aq\x01(K\x01K\x02K\x03\x86q\x02K\x04K\x05K\x06\x87q\x03(K\
@@ -52,7 +52,7 @@ fn every_flipped_bit_returns() {
                     for id in graph.ids() {
                         graph.describe(id);
                     }
-                    // What can be read can be written in the newest protocol, or refused.
+                    // A graph that was read can be written in the newest protocol, or is refused.
                     graph.set_protocol(5);
                     if let Ok(written) = write(&graph, &Limits::default()) {
                         let (again, _) = read(&written, &Limits::default()).unwrap();

@@ -27,7 +27,7 @@ pub(super) struct Child<'a> {
     pub(super) role: Role,
 }
 
-/// What an object is to the `state_dict()` of the module that it is below.
+/// The role of an object in the `state_dict()` of the module that it is below.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Role {
     /// It is part of it, as everything is that is below no module.

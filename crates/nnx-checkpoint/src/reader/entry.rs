@@ -79,13 +79,13 @@ impl TensorEntry {
             .map_err(|error| error.in_tensor(self.name()))
     }
 
-    /// What the pickle says of a tensor of a PyTorch file; none for a number or an array that is
+    /// The pickle's description of a tensor of a PyTorch file; none for a number or an array that is
     /// listed as one.
     pub(crate) fn info(&self) -> Option<&TensorInfo> {
         self.file.info(self.row()?)
     }
 
-    /// What its file has of it; all else of an entry is that of another one.
+    /// Its row in the table of its file; `None` for an entry without one.
     fn row(&self) -> Option<&TensorRow> {
         self.table.row(self.row)
     }
@@ -142,7 +142,7 @@ impl TensorEntry {
         self.row().map_or("", |row| row.layout)
     }
 
-    /// What two entries are compared by.
+    /// The values by which two entries are compared.
     fn parts(&self) -> (&str, Dtype, &[usize], u64, Option<usize>, &str) {
         (
             self.name(),

@@ -38,7 +38,7 @@ const SHOWN_NAMES: usize = 5;
 pub(super) struct Weights {
     /// The file or the index, or the shards where there is no index.
     pub(super) files: Files,
-    /// What the user should know.
+    /// Notes for the user.
     pub(super) note: Option<String>,
 }
 
@@ -220,7 +220,7 @@ fn listed(names: &[&str]) -> String {
     names_in_words(names, SHOWN_NAMES)
 }
 
-/// What to open for a file of weights that was found in a folder: the index beside it, if the file is
+/// The file to open for weights that were found in a folder: the index beside it, if the file is
 /// one of the shards that it names, or if that cannot be told; else the file.
 pub fn index_or_file(weights: PathBuf) -> PathBuf {
     let parent = weights.parent().unwrap_or(Path::new(""));

@@ -19,7 +19,7 @@ const WEIGHT_MAP: &str = "weight_map";
 /// The key of what else the index tells.
 const METADATA: &str = "metadata";
 
-/// What an index says.
+/// The contents of an index.
 #[derive(Debug, Default)]
 pub(super) struct Index {
     /// The names of the tensors, each with the file that holds it, in the order of the index.

@@ -32,8 +32,7 @@ use crate::{Dtype, Limits};
 /// The cost of a name beside its bytes: about what a listing keeps with it.
 const BYTES_PER_NAME: u64 = 128;
 
-/// What is added to the number that a name has in the index where it is not that of a tensor, but
-/// that of another value.
+/// Added in the index to the number of a name that belongs to a value which is not a tensor.
 const NON_TENSORS: u32 = 1 << 31;
 
 /// Everything that a graph holds, by name.
@@ -116,12 +115,12 @@ struct Walk<'a> {
     path: String,
     /// The objects between the root and here, with the length of its name.
     on_the_way: NodeMap<usize>,
-    /// What was listed in full and holds no tensor.
+    /// Objects without a tensor that were listed in full.
     told: HashSet<NodeId>,
     /// The arrays of NumPy that were listed, each with its number.
     arrays: NodeMap<usize>,
     name_bytes: u64,
-    /// What the names take that are more than the graph has objects.
+    /// Bytes of the names beyond one name for each object of the graph.
     shared_name_bytes: u64,
     contents: Contents,
     /// The numbers of the names.

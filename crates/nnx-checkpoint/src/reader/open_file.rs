@@ -21,13 +21,13 @@ pub(super) enum OpenFile {
 #[derive(Debug)]
 pub(super) struct TorchFile {
     pub(super) object: Arc<TorchObject>,
-    /// What the pickle says of the tensors that are listed, found once.
+    /// The pickle's description of each listed tensor, found once.
     pub(super) infos: Vec<Option<TensorInfo>>,
     pub(super) arrays: ArrayContents,
 }
 
 impl OpenFile {
-    /// What the pickle says of the tensor of a row.
+    /// The pickle's description of the tensor of a row.
     pub(super) fn info(&self, row: &TensorRow) -> Option<&TensorInfo> {
         match self {
             Self::Torch(file) => file.infos.get(row.info?)?.as_ref(),

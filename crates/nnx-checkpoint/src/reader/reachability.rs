@@ -22,7 +22,7 @@ pub(super) struct Reachability<'a> {
     marks: Vec<Mark>,
 }
 
-/// What is known of a node.
+/// The state of a node in the search.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum Mark {
     /// Not met yet.
@@ -68,7 +68,7 @@ impl Wrapper {
 /// A node that rebuilds a tensor.
 #[derive(Debug)]
 pub(super) enum TensorNode {
-    /// What the pickle says of it.
+    /// The pickle's description of it.
     Read(TensorInfo),
     /// An array of NumPy.
     Array(Array),
@@ -127,7 +127,7 @@ impl<'a> Reachability<'a> {
         let mut waiting: Vec<NodeId> = roots.to_vec();
         // Pairs of an object and one that it is below.
         let mut above: Vec<(NodeId, NodeId)> = Vec::new();
-        // What holds a number that is listed as a tensor.
+        // Objects that contain a number that is listed as a tensor.
         let mut reached: Vec<NodeId> = Vec::new();
         while let Some(id) = waiting.pop() {
             if reachable.mark(id) != Mark::New {
@@ -170,7 +170,7 @@ impl<'a> Reachability<'a> {
                     reachable.set(id, Mark::Holder);
                     reached.push(id);
                 }
-                // What has nothing below it and is no tensor leads to none.
+                // An object without children that is not a tensor leads to none.
                 if !children::is_plain(graph.node(child.id)) {
                     above.push((child.id, id));
                     waiting.push(child.id);
@@ -223,7 +223,7 @@ impl<'a> Reachability<'a> {
         self.tensors.len()
     }
 
-    /// What the pickle says of each tensor; none of those that are not understood.
+    /// The pickle's description of each tensor; `None` for one that is not understood.
     pub(super) fn into_infos(self) -> Vec<Option<TensorInfo>> {
         let tensors = self.tensors.into_iter();
         tensors
@@ -266,7 +266,7 @@ impl<'a> Reachability<'a> {
         found
     }
 
-    /// What the tensors are made of, but for the attributes that were set on them.
+    /// The parts of the tensors, without the attributes that were set on them.
     fn parts(&self, graph: &Graph) -> HashSet<NodeId> {
         let attributes = self.tensors.iter().filter_map(|(_, tensor)| match tensor {
             TensorNode::Read(info) => info.attributes,

@@ -13,7 +13,7 @@ use crate::{OpenOptions, Tensor};
 #[derive(Clone, Debug)]
 pub struct Subtree<'a> {
     reader: &'a CheckpointReader,
-    /// What the names begin with: the path and a dot, or nothing.
+    /// The start of the names: the path and a dot, or nothing.
     prefix: String,
 }
 
@@ -81,7 +81,7 @@ impl<'a> Subtree<'a> {
         self.reader
     }
 
-    /// What the full names begin with: the path and a dot, or nothing.
+    /// The start of the full names: the path and a dot, or nothing.
     pub fn prefix(&self) -> &str {
         &self.prefix
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::Dtype;
 use crate::pickle::NodeId;
 
-/// What is listed of the tensors of one file. A file can have tens of thousands: their names are one
+/// The listed tensors of one file. A file can have tens of thousands: their names are one
 /// text, their shapes one list of sizes, and each entry of the listing is a row.
 #[derive(Debug, Default)]
 pub(super) struct TensorTable {

@@ -68,7 +68,7 @@ pub enum PickledValue {
         /// The name within it.
         name: String,
     },
-    /// What a class or function makes of arguments; a member of an enumeration is its class with its
+    /// The result of a class or function with its arguments; a member of an enumeration is its class with its
     /// value.
     Call {
         /// The class or function.
@@ -196,7 +196,7 @@ impl ValueReader<'_> {
         (values, pairs.len())
     }
 
-    /// What a call makes.
+    /// The result of a call.
     fn made(&mut self, id: NodeId, depth: usize) -> Option<PickledValue> {
         let graph = self.graph;
         if !matches!(self.object.tensor_info(id), Ok(None)) {

@@ -10,14 +10,14 @@ use super::METADATA;
 use crate::error::{Error, Result};
 use crate::unique_keys::{DuplicateRefusingMap, twice};
 
-/// What the header says, unchecked but for its JSON.
+/// The contents of the header, unchecked but for its JSON.
 #[derive(Debug, Default)]
 pub(super) struct Header {
     pub(super) metadata: IndexMap<String, String>,
     pub(super) tensors: IndexMap<String, Info>,
 }
 
-/// What the header says of one tensor.
+/// The header's description of one tensor.
 #[derive(Debug)]
 pub(super) struct Info {
     /// The dtype as the header spells it.
@@ -159,7 +159,7 @@ impl<'de> Visitor<'de> for InfoSeed {
                 "dtype" => dtype.replace(map.next_value()?).is_some(),
                 "shape" => shape.replace(map.next_value()?).is_some(),
                 "data_offsets" => offsets.replace(map.next_value()?).is_some(),
-                // What we do not know may change what the bytes mean.
+                // An unknown key may change the meaning of the bytes.
                 _ => {
                     return Err(A::Error::unknown_field(
                         &field,

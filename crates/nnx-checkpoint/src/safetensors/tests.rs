@@ -14,7 +14,7 @@ fn parse(file: &[u8]) -> Result<SafeTensors> {
     SafeTensors::parse(Bytes::copy_from_slice(file), &Limits::default())
 }
 
-/// What a header followed by `len` bytes gives: each tensor's name, dtype and shape, in order.
+/// The result of a header followed by `len` bytes: each tensor's name, dtype and shape, in order.
 #[track_caller]
 fn accept(header: &str, len: u8, expected: &str) {
     let data: Vec<u8> = (0..len).collect();

@@ -60,7 +60,7 @@ pub fn write_within(
     Ok(())
 }
 
-/// What a file begins with, and what follows.
+/// The header of a file, and the layout of its data.
 #[derive(Debug)]
 pub(crate) struct FileLayout {
     /// Everything in front of the tensors' bytes, padded.

@@ -135,7 +135,7 @@ fn resolve(path: &Path) -> Result<PathBuf> {
     )))
 }
 
-/// What is at the target, if anything: a rename would replace a device as readily as a file.
+/// The kind of the existing target: a rename would replace a device as readily as a file.
 fn replaceable(target: &Path) -> Result<Option<Metadata>> {
     let old = match fs::symlink_metadata(target) {
         Ok(old) => old,

@@ -10,7 +10,7 @@ use tempfile::NamedTempFile;
 
 use crate::error::Result;
 
-/// What the names of temporary files end with.
+/// The end of the names of temporary files.
 pub(super) const SUFFIX: &str = ".nnx-tmp";
 /// Characters of the target's name in that of its temporary file: with up to four bytes each, and
 /// the rest, the name stays below 255 bytes.
@@ -42,7 +42,7 @@ impl TemporaryName {
         })
     }
 
-    /// What the names begin with.
+    /// The start of the names.
     pub(super) fn prefix(&self) -> &str {
         &self.prefix
     }

@@ -31,7 +31,7 @@ impl ScanError {
         self.name
     }
 
-    /// What is wrong, without the place.
+    /// The fault, without its location.
     pub fn what(&self) -> &str {
         &self.what
     }

@@ -42,7 +42,7 @@ impl Scanner {
         }
     }
 
-    /// What comes out of a decoder, as far as it goes and as much as may.
+    /// The output of a decoder, up to its first error and up to the limit.
     fn inflated(&mut self, decoder: impl Read) -> (Vec<u8>, Result<(), ScanError>) {
         let allowed = MAX_INFLATED_BYTES.min(self.inflatable);
         let mut content = Vec::new();

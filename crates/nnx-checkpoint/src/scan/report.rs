@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::error::ScanError;
 use crate::SafetyLevel;
 
-/// What a scan says of a file, from best to worst but for [`Unjudged`](Self::Unjudged), of which no
+/// The verdict of a scan on a file, from best to worst but for [`Unjudged`](Self::Unjudged), of which no
 /// one knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -40,7 +40,7 @@ pub struct Finding {
     pub module: String,
     /// The name within the module.
     pub name: String,
-    /// What is known of it; never [`SafetyLevel::Innocuous`].
+    /// Its safety; never [`SafetyLevel::Innocuous`].
     pub level: SafetyLevel,
     /// Bytes from the start of the entry where there is one, else of the file.
     pub offset: Option<u64>,
@@ -104,12 +104,12 @@ impl FileReport {
         self.pickles
     }
 
-    /// What the pickles name that is not known, each once for each archive entry.
+    /// The unknown globals that the pickles name, each once for each archive entry.
     pub fn findings(&self) -> &[Finding] {
         &self.findings
     }
 
-    /// What could not be looked at.
+    /// The parts that could not be judged.
     pub fn errors(&self) -> &[ScanError] {
         &self.errors
     }

@@ -7,7 +7,7 @@ use super::error::ScanError;
 use super::scanner::Scanner;
 use crate::tar::{BLOCK, TarHeader};
 
-/// What entries are like that are not looked into.
+/// Properties of entries whose content is not judged.
 const OTHER_SIZE: &str = "whose extended header gives them another size";
 const HOLES: &str = "with holes";
 
@@ -62,7 +62,7 @@ impl Scanner {
     }
 }
 
-/// What an extended header says of the next entry's content, if it says anything.
+/// The size that an extended header states for the next entry, if it states one.
 fn changes_content(records: &[u8]) -> Option<&'static str> {
     let holds = |key: &[u8]| records.windows(key.len()).any(|window| window == key);
     if holds(b" size=") {

@@ -37,7 +37,7 @@ fn text(text: &str) -> Vec<u8> {
     [b"X", &length[..], text.as_bytes()].concat()
 }
 
-/// What `torch.save(…, _use_new_zipfile_serialization=False)` writes around the object's pickle.
+/// The bytes that `torch.save(…, _use_new_zipfile_serialization=False)` writes around the object's pickle.
 fn legacy(object: &[u8]) -> Vec<u8> {
     let magic = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.";
     let sizes = b"\x80\x02}q\x00.";
@@ -308,7 +308,7 @@ fn filling_what_a_function_gives_is_dangerous() {
         b"\x80\x02cuuid\nSafeUUID\nK\x00\x85R}K\x01K\x02sb.",
         Verdict::Suspicious,
     );
-    // What makes objects of its own.
+    // Opcodes that make objects of their own.
     for made in [
         &b"cuuid\nUUID\n)\x81}b."[..],
         b"ccopy_reg\n_reconstructor\n(ctorch.nn.modules.linear\nLinear\nc__builtin__\nobject\nNtR}b.",
@@ -356,7 +356,7 @@ fn the_classes_of_a_program_are_known_beside_it_alone() {
     );
 }
 
-/// What `zipfile.ZipFile` opens.
+/// An archive that `zipfile.ZipFile` opens.
 #[test]
 fn a_zip_archive_among_other_bytes_is_looked_into() {
     let archive = zip(&[("data.pkl", &hidden()), ("version", b"3\n")]);

@@ -35,7 +35,7 @@ impl Scanner {
         }
     }
 
-    /// What an entry holds, whatever its checksum: Python may not look at it either.
+    /// The content of an entry, whatever its checksum: Python may not look at it either.
     fn content(&mut self, archive: &ZipArchive, entry: &ZipEntry) -> Result<Bytes, ScanError> {
         if !entry.is_stored() {
             self.inflatable = self.inflatable.checked_sub(entry.size()).ok_or_else(|| {

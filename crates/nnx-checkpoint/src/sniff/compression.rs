@@ -37,7 +37,7 @@ const MAGICS: &[(&[u8], &str)] = &[
     (b"\x89LZO\x00\r\n\x1a\n", "lzop"),
     (b"\xff\x06\x00\x00sNaPpY", "Snappy"),
     (b"MSCF\x00\x00\x00\x00", "Cabinet"),
-    // What joblib wrote before 0.10: the length in hexadecimal digits, then a stream of zlib.
+    // The format of joblib before 0.10: the length in hexadecimal digits, then a stream of zlib.
     (b"ZF0x", "joblib"),
 ];
 

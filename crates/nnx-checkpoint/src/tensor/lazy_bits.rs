@@ -3,7 +3,7 @@
 use crate::Dtype;
 use crate::error::{Error, Result};
 
-/// What has to be done to the numbers of a storage to get the values of a view.
+/// The operations on the numbers of a storage that give the values of a view.
 ///
 /// PyTorch resolves the bits by computing; what its CPU kernels do to each dtype's bits, not-a-number
 /// included, is done here: float32 and float64 have the sign bit flipped; so has float16, whose
@@ -17,7 +17,7 @@ pub(super) struct LazyBits {
     kind: Kind,
 }
 
-/// What negating one number does to its bytes.
+/// How negating one number changes its bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum Kind {
     /// Flips the sign bit: IEEE single and double precision.

@@ -10,7 +10,7 @@ pub enum Quantizer {
     PerTensor {
         /// A step of the integer.
         scale: f64,
-        /// The integer that stands for zero.
+        /// The integer that represents zero.
         zero_point: i64,
     },
     /// A scale and zero point for each index along one dimension: `torch.per_channel_affine`.

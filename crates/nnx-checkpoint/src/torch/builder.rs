@@ -145,7 +145,7 @@ impl TorchBuilder {
         self.graph.push(Node::Dict(pairs))
     }
 
-    /// What `callable(*args)` returns.
+    /// The result of `callable(*args)`.
     pub fn reduce(&mut self, callable: NodeId, args: Vec<NodeId>) -> NodeId {
         let args = self.tuple(args);
         self.object(Call::Reduce { callable, args }, Vec::new(), None)

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::pickle::{Graph, Node, NodeId};
 use crate::{Dtype, Storage};
 
-/// What one `torch.save` wrote: an object graph, and the storages that it refers to.
+/// The result of one `torch.save`: an object graph, and the storages that it refers to.
 ///
 /// Opening reads the pickle alone; a storage's bytes are touched when a tensor of it is asked for.
 ///
@@ -30,7 +30,7 @@ pub struct TorchObject {
     location: PickleLocation,
 }
 
-/// What the pickle says of a storage, without its bytes.
+/// The pickle's description of a storage, without its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StorageInfo {
@@ -101,7 +101,7 @@ impl TorchObject {
             .transpose()
     }
 
-    /// What the pickle says of the storage that a [`Node::Persistent`] refers to, if it refers to
+    /// The pickle's description of the storage that a [`Node::Persistent`] refers to, if it refers to
     /// one; no byte of the storage is touched.
     pub fn storage_info(&self, id: NodeId) -> Option<StorageInfo> {
         let reference = self.reference(id)?;
@@ -181,7 +181,7 @@ impl PickledObject {
         Self { object, id }
     }
 
-    /// What the object is part of.
+    /// The file that the object is part of.
     pub fn whole(&self) -> &TorchObject {
         &self.object
     }

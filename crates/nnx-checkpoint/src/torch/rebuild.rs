@@ -28,7 +28,7 @@ use call::{Function, RebuildCall};
 const MAX_NESTING: usize = 8;
 
 impl TorchObject {
-    /// What the pickle says of a tensor; none when the node is no tensor. No byte of a storage is
+    /// The pickle's description of a tensor; none when the node is no tensor. No byte of a storage is
     /// touched.
     ///
     /// # Errors

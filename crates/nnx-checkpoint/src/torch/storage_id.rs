@@ -138,7 +138,7 @@ pub(super) fn checked_name<'a>(text: &'a str, what: &str) -> Result<&'a str> {
     )))
 }
 
-/// The dtype that a storage class stands for; none for `UntypedStorage`.
+/// The dtype of a storage class; none for `UntypedStorage`.
 fn storage_class(graph: &Graph, class: NodeId) -> Result<Option<Dtype>> {
     let (module, name) = graph.global(class).ok_or_else(|| {
         Error::malformed(format!(

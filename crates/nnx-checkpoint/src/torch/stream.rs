@@ -64,9 +64,9 @@ impl<'a> Stream<'a> {
         Ok((graph, start))
     }
 
-    /// The bytes of the next pickle, and some that follow it. Nothing says how long it is: where
-    /// bytes are not in memory anyway, as many again are read until it ends within them, so that a
-    /// small pickle in front of large storages is not read with them.
+    /// The bytes of the next pickle, and some that follow it. Nothing says how long it is: if the
+    /// bytes are not in memory anyway, twice as many are read until it ends within them, so that
+    /// large storages behind a small pickle are not read with it.
     ///
     /// # Errors
     /// When the bytes cannot be read.
@@ -76,18 +76,11 @@ impl<'a> Stream<'a> {
         }
         // One byte more than the limit tells that it is passed.
         let all = self.rest().min(limit.saturating_add(1));
-        let (mut most, mut bytes) = (FIRST_BYTES, Vec::new());
+        let mut most = FIRST_BYTES;
         loop {
-            let read = bytes.len() as u64;
-            let next = self.position.saturating_add(read);
-            let more = most.min(all).saturating_sub(read);
-            let more = self.bytes.read_up_to(next, more)?;
-            bytes
-                .try_reserve_exact(more.len())
-                .map_err(|_| Error::unsupported(format!("no memory for {all} bytes")))?;
-            bytes.extend_from_slice(&more);
+            let bytes = self.bytes.read_up_to(self.position, most.min(all))?;
             if most >= all || pickle::ends_within(&bytes) {
-                return Ok(bytes.into());
+                return Ok(bytes);
             }
             most = most.saturating_mul(2);
         }

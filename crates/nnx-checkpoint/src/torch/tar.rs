@@ -67,7 +67,7 @@ struct Storages {
     ids: HashMap<i64, Id>,
 }
 
-/// What a persistent id of today says of a storage.
+/// The members of a persistent id of today.
 #[derive(Clone, Debug)]
 struct Id {
     key: i64,

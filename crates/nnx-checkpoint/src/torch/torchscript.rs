@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::pickle::{Graph, Node, NodeId, Text};
 use crate::zip::ZipArchive;
 
-/// What keys of storages under `constants/` begin with in the graph, so that they differ from those
+/// The start of the keys of storages under `constants/` in the graph, so that they differ from those
 /// under `data/`. No key that PyTorch writes holds a slash.
 pub(super) const CONSTANTS: &str = "constants/";
 

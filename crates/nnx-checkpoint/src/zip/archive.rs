@@ -106,7 +106,7 @@ impl ZipArchive {
         decoded(entry, self.raw(entry)?, false)
     }
 
-    /// What the file has of an entry, compressed or not. Header and content are read in one piece,
+    /// The bytes of an entry in the file, compressed or not. Header and content are read in one piece,
     /// because each reading of a remote object takes its time.
     fn raw(&self, entry: &ZipEntry) -> Result<Bytes> {
         let most = local_header::header_len(entry).saturating_add(entry.compressed);

@@ -112,8 +112,7 @@ fn header(fields: &mut Fields<'_>) -> Result<ZipEntry> {
     }
     if disk != 0 {
         return Err(
-            Error::unsupported("the entry stands in another file of a split archive")
-                .in_entry(name),
+            Error::unsupported("the entry is in another file of a split archive").in_entry(name),
         );
     }
     Ok(entry)

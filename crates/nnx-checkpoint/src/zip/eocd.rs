@@ -213,7 +213,7 @@ fn shifted(tail: &Tail<'_>, stated: u64, locator: u64) -> Option<Error> {
     Some(
         Error::malformed(format!(
             "expected the 64-bit end record at {stated:#x}, found it at {usual:#x}; {extra} bytes \
-             that do not belong to the archive may stand in front of it"
+             that do not belong to the archive may be in front of it"
         ))
         .at(usual),
     )
@@ -230,7 +230,7 @@ fn check(tail: &Tail<'_>, directory: Directory, end: u64) -> Result<()> {
         );
         if let Some(extra) = stated.and_then(|stated| end.checked_sub(stated)) {
             what.push_str(&format!(
-                "; {extra} bytes that do not belong to the archive may stand in front of it"
+                "; {extra} bytes that do not belong to the archive may be in front of it"
             ));
         }
         return Err(Error::malformed(what).at(end));

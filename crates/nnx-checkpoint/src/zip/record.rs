@@ -11,7 +11,7 @@ const ALIGNMENT: u64 = 64;
 /// The id of the extra field that fills the space in front of a content: `FB`.
 const PADDING: u16 = u16::from_le_bytes(*b"FB");
 
-/// What the headers say of a record beside its name.
+/// The fields of the headers of a record beside its name.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RecordHeader {
     pub(super) crc: u32,
@@ -123,7 +123,7 @@ impl RecordHeader {
         field
     }
 
-    /// What follows the content: with 64-bit sizes when the record [is long](Self::is_long).
+    /// The bytes behind the content: with 64-bit sizes when the record [is long](Self::is_long).
     pub(super) fn descriptor(self) -> Vec<u8> {
         let mut out = Vec::new();
         put(

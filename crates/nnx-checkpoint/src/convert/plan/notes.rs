@@ -1,4 +1,4 @@
-//! What a user should know of a conversion that went well.
+//! Notes for the user about a conversion that succeeded.
 
 use crate::error::names_in_words;
 use crate::pickle::Graph;
@@ -8,7 +8,7 @@ use crate::{CheckpointReader, TensorClass, TensorEntry};
 /// Names that a note shows.
 const SHOWN: usize = 4;
 
-/// What is lost where tensors are written by their names alone.
+/// The losses of a target that has tensors by their names alone.
 pub(super) fn of_tensors_alone(reader: &CheckpointReader) -> Vec<String> {
     let mut notes = Vec::new();
     let Some(object) = reader.object() else {
@@ -35,7 +35,7 @@ pub(super) fn of_tensors_alone(reader: &CheckpointReader) -> Vec<String> {
     notes
 }
 
-/// What is of another class in a structure that is kept.
+/// The arrays of NumPy that become tensors in a structure that is kept.
 pub(super) fn of_arrays(reader: &CheckpointReader) -> Option<String> {
     let entries = reader.tensors().iter();
     let arrays: Vec<&str> = entries
@@ -48,7 +48,7 @@ pub(super) fn of_arrays(reader: &CheckpointReader) -> Option<String> {
     ))
 }
 
-/// What a cast leaves as it is, or takes away, in a structure that is kept.
+/// The values that a cast leaves as they are, or removes, in a structure that is kept.
 pub(super) fn of_cast(reader: &CheckpointReader) -> Vec<String> {
     let mut notes = Vec::new();
     let others: Vec<&str> = reader

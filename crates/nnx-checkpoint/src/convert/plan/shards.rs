@@ -51,7 +51,7 @@ pub(super) fn index<'a>(
     Ok(Some((target.index(), ascii(&text))))
 }
 
-/// What an index holds, in its order.
+/// The contents of an index, in its order.
 #[derive(Serialize)]
 struct Index<'a> {
     #[serde(serialize_with = "ordered")]

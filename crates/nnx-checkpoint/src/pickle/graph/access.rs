@@ -127,7 +127,7 @@ impl Graph {
         }
     }
 
-    /// What would be done to an object beyond its first `BUILD`: nothing, for nearly all.
+    /// The changes of an object after its first `BUILD`: none, for nearly all.
     pub fn changes(&self, id: NodeId) -> &[Change] {
         self.extras.get(&id).map_or(&[], |extra| &extra.changes)
     }

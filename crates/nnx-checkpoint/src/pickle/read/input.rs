@@ -144,7 +144,7 @@ impl<'a> Input<'a> {
         })
     }
 
-    /// What to say when the bytes end: that they do, or that the limit hides the others.
+    /// The error at the end of the bytes: they end, or the limit hides the others.
     #[cold]
     fn ended(&self, what: impl FnOnce() -> String) -> Error {
         match self.cut {

@@ -68,7 +68,7 @@ pub(super) fn key(line: &[u8]) -> Result<u64> {
         .ok_or_else(|| wrong("a memo key from 0", line))
 }
 
-/// What C sees of a text that holds a zero byte.
+/// The part of a text that C sees: up to its first zero byte.
 fn until_nul(line: &[u8]) -> &[u8] {
     line.split(|&byte| byte == 0).next().unwrap_or(line)
 }

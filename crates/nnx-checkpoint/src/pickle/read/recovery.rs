@@ -24,10 +24,6 @@ pub(super) fn is_followed(opcode: u8) -> bool {
             | opcode::SHORT_BINUNICODE
             | opcode::BINUNICODE8
             | opcode::DICT
-            | opcode::REDUCE
-            | opcode::NEWOBJ
-            | opcode::NEWOBJ_EX
-            | opcode::OBJ
             | opcode::STACK_GLOBAL
             | opcode::EXT1
             | opcode::EXT2
@@ -51,30 +47,6 @@ impl Reader<'_> {
     /// When there are not so many, or the bytes end: no unpickler goes on then.
     pub(super) fn follow(&mut self, opcode: u8) -> Result<()> {
         match opcode {
-            opcode::REDUCE => {
-                let [callable, args] = self.pop_array()?;
-                self.push_call(Call::Reduce { callable, args })
-            }
-            opcode::NEWOBJ => {
-                let [class, args] = self.pop_array()?;
-                self.push_call(Call::New { class, args })
-            }
-            opcode::NEWOBJ_EX => {
-                let [class, args, kwargs] = self.pop_array()?;
-                self.push_call(Call::NewEx {
-                    class,
-                    args,
-                    kwargs,
-                })
-            }
-            opcode::OBJ => {
-                let taken = self.take_marked()?;
-                let Some((&class, args)) = taken.split_first() else {
-                    return Err(self.underflow(1));
-                };
-                let args = args.into();
-                self.push_call(Call::Instance { class, args })
-            }
             opcode::INST => {
                 let global = self.named()?;
                 let args = self.take_marked()?.into();
@@ -103,7 +75,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What an opcode pushes that takes nothing from the stack, but for marked objects.
+    /// The object of an opcode that takes nothing from the stack, but for marked objects.
     fn value(&mut self, opcode: u8) -> Result<Node> {
         let found = match opcode {
             opcode::INT => number::int(self.input.line()?),
@@ -144,7 +116,7 @@ impl Reader<'_> {
         Ok(found.unwrap_or(Node::None))
     }
 
-    /// What `GLOBAL` and `INST` name.
+    /// The global that `GLOBAL` and `INST` name.
     fn named(&mut self) -> Result<Node> {
         let module = text::name(self.input.line()?);
         let name = text::name(self.input.line()?);

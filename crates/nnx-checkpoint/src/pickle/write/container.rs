@@ -15,7 +15,7 @@ pub(super) struct Frame<'a> {
     /// Parts of that stage that are written.
     next: usize,
     progress: BatchProgress,
-    /// What [`Writer::entered`] said of the object before.
+    /// The result of [`Writer::entered`] for the object.
     outer: u32,
 }
 

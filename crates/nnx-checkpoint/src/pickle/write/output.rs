@@ -9,7 +9,7 @@ const FRAME_MIN: usize = 4;
 /// The opcode `FRAME` and the length.
 const FRAME_HEADER: usize = 9;
 
-/// What CPython's C pickler does with its buffer.
+/// A buffer as CPython's C pickler has one.
 #[derive(Default)]
 pub(super) struct Output {
     bytes: Vec<u8>,
@@ -75,7 +75,7 @@ impl Output {
         }
     }
 
-    /// What the open frame holds.
+    /// The contents of the open frame.
     fn frame_len(&self) -> Option<usize> {
         let content = self.frame?.saturating_add(FRAME_HEADER);
         Some(self.bytes.len().saturating_sub(content))

@@ -149,7 +149,7 @@ fn argument_pairs(graph: &Graph, argument: NodeId) -> Vec<(NodeId, NodeId)> {
         .collect()
 }
 
-/// What `BUILD` hands to an object: a mapping of attributes, a pair of two such (the second for
+/// The state that `BUILD` hands to an object: a mapping of attributes, a pair of two such (the second for
 /// slots), or whatever its class makes of it.
 fn attributes<'a>(graph: &'a Graph, object: &Object, state: NodeId, children: &mut Vec<Child<'a>>) {
     if let Some(pairs) = graph.dict_pairs(state) {

@@ -1,4 +1,4 @@
-//! What PyTorch's quantised modules add to their `state_dict()`.
+//! The entries that PyTorch's quantised modules add to their `state_dict()`.
 //!
 //! The classes are those of `torch.ao.nn.quantized` (until PyTorch 1.13 `torch.nn.quantized`), its
 //! `dynamic` part, and their kin under `torch.ao.nn.intrinsic` and `torch.ao.nn.sparse`; each
@@ -41,7 +41,7 @@ fn additions(class: &str) -> &'static [Addition] {
     }
 }
 
-/// What quantised convolutions pickle instead of their attributes, in this order.
+/// The values that quantised convolutions pickle instead of their attributes, in this order.
 const CONVOLUTION: [&str; 15] = [
     "in_channels",
     "out_channels",
@@ -60,7 +60,7 @@ const CONVOLUTION: [&str; 15] = [
     "training",
 ];
 
-/// What sparse packed parameters pickle instead of their attributes, in this order.
+/// The values that sparse packed parameters pickle instead of their attributes, in this order.
 const SPARSE_PACKED: [&str; 3] = ["_packed_params", "training", "dtype"];
 
 /// Longer than the module of any of these classes: very many objects may share one name.

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::Listing;
 use crate::error::Error;
 
-/// What makes one file of a folder of `torch.distributed.checkpoint`.
+/// How to write one file from a folder of `torch.distributed.checkpoint`.
 const DCP_TO_TORCH: &str = "make one file of it: `python -m torch.distributed.checkpoint.format_utils \
                             dcp_to_torch FOLDER FILE`";
 

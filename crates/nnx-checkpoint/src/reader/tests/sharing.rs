@@ -1,4 +1,4 @@
-//! What a few bytes of a pickle can ask for by sharing: time and memory stay proportional to the
+//! Sharing lets a few bytes of a pickle describe very much: time and memory stay proportional to the
 //! file, or a limit is reached.
 
 use super::*;

@@ -17,7 +17,7 @@ use crate::source::ByteRange;
 use crate::torch::legacy;
 use crate::torch::load_context::LoadContext;
 
-/// What the keys of such storages begin with; no key that PyTorch writes holds a slash.
+/// The start of the keys of such storages; no key that PyTorch writes holds a slash.
 const KEY: &str = "nested/";
 
 /// Makes each such call in the graph a reference to a storage, and gives by the key where their bytes are.

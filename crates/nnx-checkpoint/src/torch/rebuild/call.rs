@@ -10,11 +10,11 @@ pub(super) struct RebuildCall<'a> {
     pub(super) module: &'a str,
     pub(super) name: &'a str,
     pub(super) args: &'a [NodeId],
-    /// What is handed to `__setstate__` behind the call.
+    /// The state that is handed to `__setstate__` behind the call.
     pub(super) state: Option<NodeId>,
 }
 
-/// What PyTorch calls to make a tensor.
+/// A function that PyTorch calls to make a tensor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Function {
     /// `_rebuild_tensor(storage, offset, size, stride)`, of PyTorch before 0.4.

@@ -1,4 +1,4 @@
-//! What a pickle says of a tensor.
+//! A pickle's description of a tensor.
 
 use crate::pickle::NodeId;
 use crate::{Dtype, TensorClass};
@@ -168,7 +168,7 @@ pub enum QuantizerInfo {
     PerTensor {
         /// A step of the integer.
         scale: f64,
-        /// The integer that stands for zero.
+        /// The integer that represents zero.
         zero_point: i64,
     },
     /// A scale and zero point for each index along one dimension: `torch.per_channel_affine`.

@@ -4,7 +4,7 @@ use super::super::super::{read, read_lossy};
 use super::check;
 use crate::Limits;
 
-/// What `pickle.loads` of CPython 3.11 gives.
+/// The results of `pickle.loads` of CPython 3.11.
 #[test]
 fn numbers_are_spelt_as_the_c_unpickler_reads_them() {
     for (line, expected) in [
