@@ -29,7 +29,7 @@ pub(super) struct Question {
 }
 
 /// The contents of a file as NNx reads them, or the reason why it cannot.
-pub(super) type Found = Result<Facts, String>;
+pub(super) type Described = Result<Facts, String>;
 
 impl<'a> Python<'a> {
     /// # Errors
@@ -46,12 +46,12 @@ impl<'a> Python<'a> {
     ///
     /// # Errors
     /// When Python fails, or answers for another number of files.
-    pub(super) fn describe(&self, questions: &[Question]) -> Result<Vec<Found>> {
+    pub(super) fn describe(&self, questions: &[Question]) -> Result<Vec<Described>> {
         let manifest = self.folder.join("manifest.json");
         let all = questions.iter().map(Question::to_value).collect();
         std::fs::write(&manifest, python_text::json_dumps(&Value::List(all)))?;
         let report = self.run(&["describe".as_ref(), &manifest])?;
-        let found: Vec<Found> = report
+        let found: Vec<Described> = report
             .iter()
             .map(Facts::from_report)
             .collect::<Result<_>>()?;
@@ -66,7 +66,7 @@ impl<'a> Python<'a> {
     ///
     /// # Errors
     /// When Python fails.
-    pub(super) fn write(&self, seed: u32) -> Result<Vec<(Question, Found)>> {
+    pub(super) fn write(&self, seed: u32) -> Result<Vec<(Question, Described)>> {
         let folder = self.folder.join("python");
         std::fs::create_dir_all(&folder)?;
         let report = self.run(&["write".as_ref(), &folder, seed.to_string().as_ref()])?;
