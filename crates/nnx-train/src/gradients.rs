@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use candle_core::backprop::GradStore;
-use candle_core::{DType, Device, TensorId};
+use candle_core::{CpuStorage, DType, Device, Storage, TensorId};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::parameter::Parameter;
 
 /// The gradients that parameters have, as float32 in row-major order on the CPU.
@@ -15,6 +15,9 @@ use crate::parameter::Parameter;
 #[derive(Clone, Debug, Default)]
 pub struct Gradients {
     values: HashMap<TensorId, Vec<f32>>,
+    /// Memory of gradients that were removed. The next ones fill it: new memory for each update would
+    /// cost as much as the arithmetic, as the system clears its pages.
+    spare: HashMap<TensorId, Vec<f32>>,
 }
 
 impl Gradients {
@@ -40,7 +43,7 @@ impl Gradients {
 
     /// Removes all gradients.
     pub fn clear(&mut self) {
-        self.values.clear();
+        self.spare.extend(self.values.drain());
     }
 
     /// Adds what a backward pass gave for the parameters that are trained, element by element in
@@ -58,29 +61,36 @@ impl Gradients {
                 continue;
             };
             let gradient = gradient.to_device(&Device::Cpu)?.to_dtype(DType::F32)?;
-            let gradient = gradient.flatten_all()?.to_vec1::<f32>()?;
-            self.add_one(parameter, gradient);
+            let gradient = gradient.contiguous()?;
+            let (storage, layout) = gradient.storage_and_layout();
+            let Storage::Cpu(CpuStorage::F32(all)) = &*storage else {
+                return Err(Error::unsupported("a gradient that is not on the CPU"));
+            };
+            let range = layout.contiguous_offsets();
+            let more = range.and_then(|(start, end)| all.get(start..end));
+            self.add_one(parameter, more.unwrap_or_default());
         }
         Ok(())
     }
 
-    fn add_one(&mut self, parameter: &Parameter, more: Vec<f32>) {
-        match self.values.get_mut(&parameter.id()) {
-            None => {
-                self.values.insert(parameter.id(), more);
+    fn add_one(&mut self, parameter: &Parameter, more: &[f32]) {
+        let id = parameter.id();
+        if let Some(sum) = self.values.get_mut(&id) {
+            for (sum, more) in sum.iter_mut().zip(more) {
+                *sum += more;
             }
-            Some(sum) => {
-                for (sum, more) in sum.iter_mut().zip(more) {
-                    *sum += more;
-                }
-            }
+            return;
         }
+        let mut values = self.spare.remove(&id).unwrap_or_default();
+        values.clear();
+        values.extend_from_slice(more);
+        self.values.insert(id, values);
     }
 
     /// Adds other gradients, element by element in float32.
-    pub(crate) fn merge(&mut self, parameters: &[Parameter], mut other: Self) {
+    pub(crate) fn merge(&mut self, parameters: &[Parameter], other: &Self) {
         for parameter in parameters {
-            if let Some(more) = other.values.remove(&parameter.id()) {
+            if let Some(more) = other.get(parameter) {
                 self.add_one(parameter, more);
             }
         }
@@ -88,14 +98,15 @@ impl Gradients {
 
     /// Whether every element is finite.
     pub(crate) fn are_finite(&self) -> bool {
-        let mut all = self.values.values().flatten();
-        all.all(|value| value.is_finite())
+        let is_finite = |values: &Vec<f32>| values.iter().all(|value| value.is_finite());
+        self.values.values().all(is_finite)
     }
 
     /// Multiplies every gradient, each product rounded once.
     pub fn scale(&mut self, factor: f32) {
-        for value in self.values.values_mut().flatten() {
-            *value *= factor;
+        // Array by array, so that the compiler sees loops over slices.
+        for values in self.values.values_mut() {
+            values.iter_mut().for_each(|value| *value *= factor);
         }
     }
 
@@ -108,10 +119,32 @@ impl Gradients {
 
 #[cfg(test)]
 mod tests {
-    use candle_core::{Device, Var};
+    use candle_core::{Device, Tensor, Var};
 
     use super::Gradients;
     use crate::parameter::Parameter;
+
+    /// The memory of a window is that of the next one, and its values are not.
+    #[test]
+    fn a_cleared_gradient_is_none_until_it_is_added_again() {
+        let var = Var::new(&[[1f32, 2.0, 3.0], [4.0, 5.0, 6.0]], &Device::Cpu).unwrap();
+        let parameter = Parameter::new("w", var.clone());
+        // The gradient of a transposed view has its elements in another order.
+        let factors = Tensor::new(&[[1f32, 2.0], [3.0, 4.0], [5.0, 6.0]], &Device::Cpu).unwrap();
+        let loss = (var.t().unwrap() * factors).unwrap().sum_all().unwrap();
+        let store = loss.backward().unwrap();
+        let mut gradients = Gradients::new();
+        for _ in 0..2 {
+            gradients.add([&parameter], &store).unwrap();
+            let expected = [1.0, 3.0, 5.0, 2.0, 4.0, 6.0];
+            assert_eq!(gradients.get(&parameter), Some(&expected[..]));
+            gradients.add([&parameter], &store).unwrap();
+            let expected = expected.map(|x| 2.0 * x);
+            assert_eq!(gradients.get(&parameter), Some(&expected[..]));
+            gradients.clear();
+            assert_eq!(gradients.get(&parameter), None);
+        }
+    }
 
     /// `5 / 3` as float32 has another last bit.
     #[test]

@@ -232,7 +232,7 @@ impl Window {
             )]
             let factor = term.sum.scale() as f32;
             term.gradients.scale(factor);
-            combined.merge(parameters, term.gradients);
+            combined.merge(parameters, &term.gradients);
         }
         combined
     }

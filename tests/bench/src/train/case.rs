@@ -42,7 +42,7 @@ pub(super) fn all(folder: &Path) -> Result<Vec<Case>> {
             "ff",
             "FEED_FWD 784-256-10, batches of 64",
             (Nets::FeedFwd, feed_fwd()?),
-            Rows::images(150),
+            Rows::images(500),
         )?,
         Case::new(
             "conv",
