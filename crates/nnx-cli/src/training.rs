@@ -11,6 +11,8 @@ mod loaders;
 #[cfg(feature = "train")]
 mod report;
 #[cfg(feature = "train")]
+mod threads;
+#[cfg(feature = "train")]
 mod train;
 
 use crate::arguments::training::Train;

@@ -8,6 +8,7 @@ use super::bar::Display;
 use super::config::Config;
 use super::loaders::Loaders;
 use super::report::End;
+use super::threads;
 use crate::arguments::networks::{Device, Model};
 use crate::arguments::training::Train;
 use crate::failure::Failure;
@@ -19,12 +20,10 @@ use crate::outcome::Outcome;
 const PYTORCH_SEED: u64 = 67_280_421_310_721;
 
 pub(super) fn run(arguments: &Train) -> Result<Outcome, Failure> {
-    let Some(threads) = arguments.threads else {
-        return train(arguments);
-    };
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    let pool = pool.map_err(|error| Failure::new("io", error.to_string()))?;
-    pool.install(|| train(arguments))
+    match arguments.threads {
+        Some(threads) if !threads::are_limited_to(threads) => threads::restart(threads),
+        _ => train(arguments),
+    }
 }
 
 fn train(arguments: &Train) -> Result<Outcome, Failure> {

@@ -27,6 +27,13 @@ fn a_run_is_shown_and_drawn_while_it_is_trained() {
         );
         sleep(Duration::from_millis(2));
     }
+    // The environment is what limits the threads of candle.
+    #[cfg(target_os = "linux")]
+    {
+        let environment = std::fs::read(format!("/proc/{}/environ", child.id())).unwrap();
+        let mut variables = environment.split(|byte| *byte == 0);
+        assert!(variables.any(|variable| variable == b"RAYON_NUM_THREADS=1"));
+    }
     let mut seen = Vec::new();
     for turn in 0..10 {
         let shown = desk.nnx(&["runs", "show", &id, "--root", "watched", "--json"]);
