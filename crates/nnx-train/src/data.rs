@@ -1,6 +1,7 @@
 //! Where samples come from, and in which order they are given.
 
 mod array;
+pub(crate) mod csv_header;
 pub(crate) mod csv_table;
 pub(crate) mod data_file;
 pub(crate) mod dataset;

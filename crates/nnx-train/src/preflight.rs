@@ -1,33 +1,30 @@
 //! From the configuration of a training to its reserved run. What is refused here leaves nothing on
 //! disk.
 
-use nnx_params::{MonitorSpec, MonitorSplit, NetDescriptor, Nets, ResumeMode, TaskKind};
+mod checks;
+mod schedules;
+
+use nnx_params::{MonitorSpec, NetDescriptor, Nets, ResumeMode};
 use nnx_run::{NNRun, RunLease};
-use sha2::{Digest, Sha256};
 
 use crate::component_registry::{ComponentRegistry, RestorePlan};
 use crate::context::Flags;
 use crate::error::{Error, Result};
 use crate::history::History;
 use crate::live::Live;
-use crate::metric;
-use crate::metric_inputs::MetricRules;
 use crate::model::Model;
 use crate::monitor::MonitorTracker;
-use crate::named_optimizer::{NamedOptimizer, Optimizers};
 use crate::optimizer::Optimizer;
 use crate::precision::{ResolvedPrecision, UpdateOwner};
 use crate::progress::Progress;
 use crate::resume_status::ResumeStatus;
 use crate::rng_streams::RngStreams;
-use crate::scheduler::Scheduler;
-use crate::scheduler::horizon::Horizon;
-use crate::scheduler_clock::{SchedulerClock, counts_updates};
 use crate::session::{Session, StepKind};
-use crate::settings::{OptimizerSettings, Settings};
 use crate::train_step::Window;
 use crate::training::Training;
 use crate::update_engine::UpdateEngine;
+use checks::{Checks, rules};
+use schedules::schedule;
 
 /// Shows nothing.
 struct NoProgress;
@@ -259,125 +256,7 @@ fn planned_updates(
     owns_windows.then_some(updates.max(1))
 }
 
-/// The optimizers with their schedules.
-fn schedule(
-    settings: &Settings,
-    optimizers: Vec<Optimizer>,
-    tracker: Option<&MonitorTracker>,
-    planned: Option<usize>,
-) -> Result<Optimizers> {
-    let is_trainer = settings.trainer.is_some();
-    let horizon = Horizon::new(settings.n_epochs).with_updates(planned);
-    let mut list = Vec::new();
-    for (one, mut optimizer) in settings.optimizers.iter().zip(optimizers) {
-        let mut scheduler = Scheduler::new(&one.scheduler, &mut optimizer, horizon)?;
-        if let Some(tracker) = tracker {
-            let delta = tracker.spec().min_delta();
-            scheduler = scheduler.monitored(tracker.mode(), delta, &optimizer)?;
-        }
-        let counts = counts_updates(&one.scheduler);
-        let clock = counts.then(|| {
-            let component = clock_component(one, is_trainer);
-            SchedulerClock::new(&one.name, component, scheduler.budget(), planned)
-        });
-        list.push(NamedOptimizer {
-            name: one.name.clone(),
-            parameters: optimizer.parameters().cloned().collect(),
-            optimizer,
-            scheduler,
-            clock,
-            is_stepped: settings.steps_schedules,
-            clip_norm: one.params.grad_clip_norm().map(|norm| norm.as_f64()),
-        });
-    }
-    Ok(Optimizers::new(list))
-}
-
-/// The name of the component of a schedule that counts updates.
-fn clock_component(one: &OptimizerSettings, is_trainer: bool) -> String {
-    const CLOCK: &str = "nnx.scheduler_clock";
-    if !is_trainer {
-        return CLOCK.to_owned();
-    }
-    let allowed = |c: char| c.is_ascii_alphanumeric() || "._:-".contains(c);
-    let slug: String = one
-        .name
-        .chars()
-        .map(|c| if allowed(c) { c } else { '_' })
-        .collect();
-    if slug == one.name {
-        return format!("{CLOCK}.{slug}");
-    }
-    // A name that had to be changed gets a part of its digest, so that two names never become one.
-    let digest = Sha256::digest(one.name.as_bytes());
-    let digest: String = digest
-        .iter()
-        .take(4)
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    format!("{CLOCK}.{slug}-{digest}")
-}
-
-/// How the outputs of a model become what metrics are computed from.
-fn rules(model: &(dyn Model + '_)) -> MetricRules {
-    let params = model.params();
-    let task = params.task();
-    let domain = metric::domain(params.loss(), task.map(|task| task.kind()));
-    match task {
-        None => MetricRules::without_task(domain),
-        Some(task) => MetricRules {
-            domain,
-            ignored: task.ignore_index(),
-            threshold: (task.threshold() / (1.0 - task.threshold())).ln(),
-            skips_nan: task.kind() != TaskKind::Categorical,
-        },
-    }
-}
-
 /// Whether a net gives features.
 fn is_encoder(model: &(dyn Model + '_)) -> bool {
     matches!(model.params().net(), Some(NetDescriptor::Net(Nets::Vit)))
-}
-
-/// What metrics and monitors are checked against.
-struct Checks<'a> {
-    settings: &'a Settings,
-    has_validation: bool,
-    /// Whether metrics are computed from the model's outputs somewhere.
-    uses_model_metrics: bool,
-    is_default: bool,
-}
-
-impl Checks<'_> {
-    fn metrics(&self, model: &(dyn Model + '_), rules: MetricRules) -> Result<()> {
-        let metrics = &self.settings.metrics;
-        for one in metrics {
-            metric::direction(one)?;
-        }
-        if !self.uses_model_metrics {
-            return Ok(());
-        }
-        let task = model.params().task().and_then(|task| task.num_outputs());
-        let outputs = model.net_params().map(|net| net.base().output_dim());
-        metric::check(metrics, rules.domain, task.or(outputs))
-    }
-
-    /// Checks that a monitor can have a value.
-    fn monitor(&self, monitor: &MonitorSpec) -> Result<()> {
-        let key = monitor.key();
-        let is_val = monitor.split() == MonitorSplit::Val;
-        if is_val && !self.has_validation {
-            return Err(Error::configuration(format!(
-                "the monitor `{key}` tracks the validation, and there is no val_loader"
-            )));
-        }
-        let is_of_records = matches!(monitor.metric(), "loss" | "error");
-        if !is_val && !is_of_records && !self.is_default {
-            return Err(Error::configuration(format!(
-                "the monitor `{key}` needs a metric over the whole epoch, which only the default step \
-                 computes"
-            )));
-        }
-        Ok(())
-    }
 }

@@ -11,7 +11,8 @@ use nnx_checkpoint::{Format, Limits, Source, npy, sniff};
 use nnx_params::Nets;
 
 use super::array::{integers, numbers, tensor};
-use super::csv_table::{CsvTable, Header};
+use super::csv_header::Header;
+use super::csv_table::CsvTable;
 use super::image_folder::ImageFolder;
 use super::pixels::{as_floats, with_channels};
 use super::sample_options::SampleOptions;
