@@ -12,7 +12,9 @@ use std::time::{Duration, Instant};
 
 use crate::fresh_clone::{self, FreshRun};
 use crate::workspace::{self, Package, cargo, line_of};
-use crate::{Arguments, Result, boundary, convert, fuzz, python_env, roundtrip, runs, train};
+use crate::{
+    Arguments, Result, boundary, convert, fuzz, python_env, roundtrip, runs, store, train,
+};
 
 /// The counts so far.
 #[derive(Debug, Default)]
@@ -142,6 +144,11 @@ fn steps(packages: &[Package], allow_dirty: bool) -> Vec<Step> {
     steps.push(task_step("round trip by a Hub", roundtrip::run, &["--hub"]));
     steps.push(task_step("killed writers", runs::run, &["--kills", "100"]));
     steps.push(task_step("python-env", python_env::run, &[]));
+    steps.push(task_step(
+        "a server of S3, uploads killed",
+        store::run,
+        &["--kills", "20"],
+    ));
     steps.push(step("round trip with the real NNx", |tally| {
         tally.count(roundtrip_with_python())
     }));

@@ -20,6 +20,7 @@ mod realworld;
 mod roundtrip;
 mod roundtrip_hub;
 mod runs;
+mod store;
 mod tasks;
 mod train;
 mod workspace;

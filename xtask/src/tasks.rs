@@ -2,7 +2,7 @@
 
 use crate::{
     Arguments, Result, bench, boundary, charts, ci, convert, fuzz, loaders, python_env, realworld,
-    roundtrip, runs, train,
+    roundtrip, runs, store, train,
 };
 
 /// One chore.
@@ -150,6 +150,22 @@ pub(crate) const TASKS: &[Task] = &[
         ],
     },
     Task {
+        name: "store",
+        run: store::run,
+        what: "checkpoints in servers of S3 and Azure, uploads killed",
+        options: &[
+            (
+                "--python PATH",
+                "an interpreter with moto [one that is installed in the user's cache]",
+            ),
+            (
+                "--azurite PATH",
+                "the program of Azurite; without it only S3",
+            ),
+            ("--kills N", "how many uploads are killed [100]"),
+        ],
+    },
+    Task {
         name: "train",
         run: train::run,
         what: "trainings that the real NNx and `nnx` share",
@@ -198,7 +214,7 @@ impl Task {
 mod tests {
     use super::*;
 
-    const SOURCES: [(&str, &str); 13] = [
+    const SOURCES: [(&str, &str); 14] = [
         ("bench", include_str!("bench.rs")),
         ("boundary", include_str!("boundary.rs")),
         ("charts", include_str!("charts.rs")),
@@ -211,6 +227,7 @@ mod tests {
         ("roundtrip", include_str!("roundtrip.rs")),
         ("roundtrip", include_str!("roundtrip_hub.rs")),
         ("runs", include_str!("runs.rs")),
+        ("store", include_str!("store.rs")),
         ("train", include_str!("train.rs")),
     ];
 

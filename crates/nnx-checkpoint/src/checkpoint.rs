@@ -216,8 +216,12 @@ impl NNCheckpoint {
         metadata::is_own_key(key)
     }
 
-    /// The checkpoint that an open file is, or several with an index are. Its tensors are unread.
-    pub(crate) fn from_reader(reader: &CheckpointReader, limits: &Limits) -> Result<Self> {
+    /// The checkpoint that an open file is, or several with an index are. Its tensors are read when
+    /// their bytes are asked for.
+    ///
+    /// # Errors
+    /// When the file is no checkpoint of NNx, or not a valid one.
+    pub fn from_reader(reader: &CheckpointReader, limits: &Limits) -> Result<Self> {
         if let Some(object) = reader.object() {
             return decode::checkpoint(object, limits);
         }

@@ -96,9 +96,10 @@ pub fn convert_with(
         path: source.to_path_buf(),
     };
     let in_target = |error: Error| error.in_path(target);
-    let (folder, name) = target::on_disk(target, options).map_err(in_target)?;
-    let folder = LocalFolder::new(folder, true);
-    let target = Target::new(&folder, name, &source.opened, options).map_err(in_target)?;
+    let is_sharded = options.max_shard_size.is_some();
+    let (folder, name) = LocalFolder::for_target(target, is_sharded).map_err(in_target)?;
+    let target = Target::new(&folder, name.as_deref(), &source.opened, options);
+    let target = target.map_err(in_target)?;
     run(source, &target, options, progress)
 }
 

@@ -407,6 +407,14 @@ impl std::error::Error for Error {
     }
 }
 
+/// For those who implement a [`Folder`](crate::Folder) or a [`RangeRead`](crate::RangeRead).
+impl From<ErrorKind> for Error {
+    #[cold]
+    fn from(kind: ErrorKind) -> Self {
+        Self::new(kind)
+    }
+}
+
 impl From<std::io::Error> for Error {
     #[cold]
     fn from(error: std::io::Error) -> Self {

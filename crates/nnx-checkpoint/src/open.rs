@@ -123,7 +123,13 @@ pub(crate) fn looks_like_an_index(bytes: &ByteRange) -> Result<bool> {
     let mut window: Vec<u8> = Vec::new();
     let (mut at, len) = (0u64, bytes.byte_len());
     while at < len {
-        let piece = bytes.read_up_to(at, SEARCHED_BYTES)?;
+        // Of most files the first bytes tell that they are none.
+        let most = if is_object.is_none() {
+            SNIFF_BYTES as u64
+        } else {
+            SEARCHED_BYTES
+        };
+        let piece = bytes.read_up_to(at, most)?;
         if is_object.is_none() {
             is_object = piece.trim_ascii_start().first().map(|&first| first == b'{');
             if is_object == Some(false) {

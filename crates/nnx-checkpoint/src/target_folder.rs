@@ -3,11 +3,12 @@
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::path::Path;
 
-use crate::LocalFolder;
 use crate::error::{Error, Result};
 use crate::save::NewFile;
 use crate::source::{ByteRange, Folder, Source};
+use crate::{LocalFolder, TargetFormat};
 
 /// A [`Folder`] that a conversion can write to: on the disk ([`LocalFolder`]), or in a bucket.
 pub trait TargetFolder: Folder {
@@ -64,6 +65,31 @@ pub trait PendingFile: Write + fmt::Debug {
     /// [`ErrorKind::TargetExists`](crate::ErrorKind::TargetExists) when there is a file that may not
     /// be replaced, and when the file cannot be put there.
     fn complete(self: Box<Self>, replace: bool) -> Result<()>;
+}
+
+impl LocalFolder {
+    /// The folder of a target, and the name of the file in it. A path is that of a folder, without a
+    /// name, if a folder is there, or if it has no extension of a checkpoint and either ends with a
+    /// separator or several files are written (`is_sharded`).
+    ///
+    /// # Errors
+    /// When the path has no name, or one that is not UTF-8.
+    pub fn for_target(path: &Path, is_sharded: bool) -> Result<(Self, Option<String>)> {
+        let has_extension = TargetFormat::from_extension(path).is_some();
+        let separator = std::path::MAIN_SEPARATOR;
+        let ends = path.as_os_str().to_string_lossy().ends_with(separator);
+        if path.is_dir() || (!has_extension && (ends || is_sharded)) {
+            return Ok((Self::new(path, true), None));
+        }
+        let name = path
+            .file_name()
+            .ok_or_else(|| Error::unsupported("the target has no name"))?;
+        let name = name.to_str().ok_or_else(|| {
+            Error::unsupported("the target's name is not UTF-8; give it another one")
+        })?;
+        let folder = Self::new(path.parent().unwrap_or(Path::new("")), true);
+        Ok((folder, Some(name.to_owned())))
+    }
 }
 
 impl TargetFolder for LocalFolder {

@@ -20,7 +20,16 @@ pub(crate) fn run(arguments: &Convert) -> Outcome {
         .flatten()
         .any(|path| crate::hub::is_remote(path))
     {
-        let what = "a conversion writes to the disk; `nnx push` publishes what it wrote";
+        let what = "a conversion does not write to the Hub; `nnx push` publishes what it wrote";
+        return Outcome::failure(&Failure::usage(what), arguments.json);
+    }
+    if arguments.out.is_some()
+        && [Some(&arguments.source), arguments.out.as_ref()]
+            .into_iter()
+            .flatten()
+            .any(|path| crate::remote::store_url(path).is_some())
+    {
+        let what = "`--out` converts a folder on the disk into another one; give URLs one by one";
         return Outcome::failure(&Failure::usage(what), arguments.json);
     }
     let interrupt = Interrupt::listen();

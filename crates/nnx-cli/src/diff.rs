@@ -32,8 +32,8 @@ pub(crate) fn run(arguments: &Diff) -> Outcome {
 }
 
 fn compared(arguments: &Diff) -> Result<Differences, Failure> {
-    let a = Opened::open(&arguments.a)?;
-    let b = Opened::open(&arguments.b)?;
+    let a = Opened::open_whole(&arguments.a)?;
+    let b = Opened::open_whole(&arguments.b)?;
     let tensors = compare::tensors(&a, &b, arguments.tolerance)?;
     Ok(Differences::new(arguments, &a, &b, tensors))
 }

@@ -55,7 +55,13 @@ impl Failure {
     }
 
     /// A command or a path that needs a feature which this build does not have.
-    #[cfg(not(all(feature = "net", feature = "run", feature = "hub", feature = "train")))]
+    #[cfg(not(all(
+        feature = "net",
+        feature = "run",
+        feature = "hub",
+        feature = "store",
+        feature = "train"
+    )))]
     pub(crate) fn missing_feature(what: &str, needs: &str, feature: &str) -> Self {
         Self::new(
             "unsupported",
@@ -89,13 +95,6 @@ impl Failure {
         self.0
             .path
             .get_or_insert_with(|| path.display().to_string());
-        self
-    }
-
-    /// Sets the file, in place of the temporary file that was read.
-    #[cfg(feature = "hub")]
-    pub(crate) fn with_path(mut self, path: &str) -> Self {
-        self.0.path = Some(path.to_owned());
         self
     }
 

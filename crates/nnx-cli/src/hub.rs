@@ -18,7 +18,7 @@ mod whoami;
 #[cfg(feature = "hub")]
 pub(crate) use nnx::hub::remove_abandoned;
 
-pub(crate) use self::uri::{is_remote, local, local_header};
+pub(crate) use self::uri::{folder, is_remote, local};
 use crate::arguments::hub::{Card, Pull, Push, Whoami};
 use crate::commands::commands;
 

@@ -11,8 +11,6 @@ mod values;
 
 use serde::Serialize;
 
-use std::borrow::Cow;
-
 use self::contents::Contents;
 use self::tree::Tree;
 use crate::arguments::Inspect;
@@ -50,20 +48,14 @@ struct WithTree<'a> {
 }
 
 fn read(arguments: &Inspect) -> Result<Contents, Failure> {
-    // For a safetensors file on the Hub, the header is enough for everything except the hashes.
-    let header = if arguments.hash {
-        None
+    let opened = if arguments.hash {
+        Opened::open_whole(&arguments.path)?
     } else {
-        crate::hub::local_header(&arguments.path)?
+        Opened::open(&arguments.path)?
     };
-    let path = match &header {
-        Some(header) => Cow::Borrowed(header.path()),
-        None => crate::hub::local(&arguments.path)?,
-    };
-    let opened = Opened::open(&path)?;
     let prefix = arguments.select.as_deref().unwrap_or_default();
     let mut contents = Contents::new(&opened, &arguments.path, prefix);
-    contents.nn_checkpoint = nn_checkpoint::read(opened.reader(), &path);
+    contents.nn_checkpoint = nn_checkpoint::read(&opened);
     if arguments.hash {
         hash::add(&opened, &mut contents.tensors)?;
     }

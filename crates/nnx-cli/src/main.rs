@@ -25,6 +25,8 @@ mod parallel;
 mod path;
 mod progress;
 mod python;
+mod remote;
+mod remote_source;
 mod runs;
 mod scan;
 mod shell;

@@ -1,10 +1,11 @@
 //! An open checkpoint, with the names that its user knows.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use nnx::checkpoint::{CheckpointReader, OpenOptions, Tensor, TensorEntry};
 
 use crate::failure::Failure;
+use crate::remote_source::remote_source;
 
 /// An open checkpoint. The tensors of an NNx checkpoint have the names of its state dict, whether
 /// it is a pickle, which has them in a field of an object, or a safetensors file.
@@ -13,15 +14,51 @@ pub(crate) struct Opened {
     reader: CheckpointReader,
     /// The prefix of every name, which is not shown.
     root: String,
+    /// The path on the disk, if the checkpoint is there.
+    path: Option<PathBuf>,
 }
 
 impl Opened {
+    /// Opens a checkpoint where it is: on the disk, in a store or on the Hub.
+    ///
+    /// # Errors
+    /// When it cannot be read.
     pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
         // Showing and comparing execute nothing, so no name is a reason to refuse a file.
         let options = OpenOptions::default().allow_dangerous_globals(true);
-        let reader = CheckpointReader::open_with(crate::hub::local(path)?, &options)?;
+        match remote_source(path)? {
+            Some(remote) => Ok(Self::new(remote.open(&options)?, None)),
+            None => Self::open_local(path),
+        }
+    }
+
+    /// [`open`](Self::open) for a file that is read as a whole: one on the Hub is downloaded into the
+    /// cache, where its hash is checked.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub(crate) fn open_whole(path: &Path) -> Result<Self, Failure> {
+        if crate::hub::is_remote(path) {
+            return Self::open_local(path);
+        }
+        Self::open(path)
+    }
+
+    fn open_local(path: &Path) -> Result<Self, Failure> {
+        let options = OpenOptions::default().allow_dangerous_globals(true);
+        let path = crate::hub::local(path)?;
+        let reader = CheckpointReader::open_with(&path, &options)?;
+        Ok(Self::new(reader, Some(path.into_owned())))
+    }
+
+    fn new(reader: CheckpointReader, path: Option<PathBuf>) -> Self {
         let root = reader.default_root().prefix().to_owned();
-        Ok(Self { reader, root })
+        Self { reader, root, path }
+    }
+
+    /// The path on the disk, if the checkpoint is there.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
     }
 
     pub(crate) fn reader(&self) -> &CheckpointReader {

@@ -1,5 +1,6 @@
 //! `nnx scan`: checks whether files are safe to unpickle.
 
+mod remote;
 mod report;
 mod text;
 
@@ -18,6 +19,13 @@ pub(crate) fn run(arguments: &Scan) -> Outcome {
     let mut files = Vec::new();
     let mut here = Vec::new();
     for path in &arguments.paths {
+        if crate::remote::store_url(path).is_some() {
+            match remote::scan(path) {
+                Ok(lines) => files.extend(lines),
+                Err(failure) => files.push(FileLine::not_fetched(path, failure)),
+            }
+            continue;
+        }
         match crate::hub::local(path) {
             Ok(path) => here.push(path.into_owned()),
             Err(failure) => files.push(FileLine::not_fetched(path, failure)),

@@ -6,6 +6,7 @@ mod lfs;
 mod local;
 mod preupload;
 mod remote_file;
+mod repo_folder;
 mod repository;
 mod side_by_side;
 mod snapshot;
@@ -19,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use self::remote_file::RemoteFile;
+pub use self::repo_folder::RepoFolder;
 pub use self::repository::{Identity, RepoInfo};
 pub use self::snapshot::{Snapshot, SnapshotOptions};
 pub use self::upload::Upload;

@@ -67,7 +67,8 @@ pub use folder_writer::{FolderWriter, copy_files, remove_abandoned};
 #[cfg(feature = "online")]
 pub use http_transport::HttpTransport;
 pub use hub::{
-    Hub, Identity, RemoteFile, RepoInfo, Snapshot, SnapshotOptions, Upload, UploadOptions,
+    Hub, Identity, RemoteFile, RepoFolder, RepoInfo, Snapshot, SnapshotOptions, Upload,
+    UploadOptions,
 };
 pub use mixin::ModelHubMixin;
 /// The differences between weights and a model.

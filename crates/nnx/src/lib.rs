@@ -15,6 +15,7 @@
 //! | `hub` | `hub` | yes | models on the Hub |
 //! | `run` | `run` | yes | runs on disk: history, checkpoints, training state |
 //! | `train` | `train` | yes | training: `Training`, optimizers, schedules, data |
+//! | `store` | `store` | no | checkpoints in object stores: S3, Google Cloud Storage, Azure, HTTP |
 //! | `chart` | `chart` | no | charts of values over epochs, as SVG and HTML |
 //! | `chart` | `png` | no | charts as PNG files |
 //!
@@ -40,6 +41,8 @@ pub use nnx_params as params;
 pub use nnx_run as run;
 #[cfg(feature = "run")]
 pub use nnx_run::{CheckpointStore, NNRun};
+#[cfg(feature = "store")]
+pub use nnx_store as store;
 #[cfg(feature = "train")]
 pub use nnx_train as train;
 #[cfg(feature = "train")]

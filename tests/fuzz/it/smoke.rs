@@ -51,6 +51,11 @@ fn reader() {
 }
 
 #[test]
+fn remote() {
+    check("remote", 1_500);
+}
+
+#[test]
 fn safetensors() {
     check("safetensors", 6_000);
 }

@@ -39,6 +39,10 @@ pub const BODIES: &[Body] = &[
         run: crate::reader,
     },
     Body {
+        name: "remote",
+        run: crate::remote,
+    },
+    Body {
         name: "checkpoint",
         run: crate::checkpoint,
     },

@@ -76,7 +76,7 @@ pub fn seeds(body: Body) -> Vec<Vec<u8>> {
                 Some(Format::Tar),
             ]));
             seeds.extend(files.iter().flat_map(programs));
-            if ["checkpoint", "convert", "reader"].contains(&body.name) {
+            if ["checkpoint", "convert", "reader", "remote"].contains(&body.name) {
                 seeds.extend(of(&[Some(Format::SafeTensors), None]));
             }
             seeds
@@ -86,6 +86,13 @@ pub fn seeds(body: Body) -> Vec<Vec<u8>> {
         // Every wish is tried with some file.
         for (wish, seed) in (0..16).cycle().zip(&mut seeds) {
             *seed = [&[wish], &seed[..]].concat().into();
+        }
+    }
+    if body.name == "remote" {
+        // Every request fails with some file, and some files are read as large ones.
+        for (plan, seed) in (0..=u8::MAX).cycle().zip(&mut seeds) {
+            let plan: Vec<u8> = (0..16).map(|at| plan.wrapping_mul(at * 2 + 1)).collect();
+            *seed = [&plan[..], &seed[..]].concat().into();
         }
     }
     seeds.sort();

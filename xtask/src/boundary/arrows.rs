@@ -25,8 +25,10 @@ const ARROWS: &[(&str, &[&str])] = &[
             "nnx-run",
             "nnx-train",
             "nnx-hub",
+            "nnx-store",
         ],
     ),
+    ("nnx-store", &["nnx-checkpoint"]),
     ("nnx-hub", &["nnx-params", "nnx-checkpoint", "nnx-net"]),
     // The loopback Hub is only for its tests, and neither is published.
     ("nnx-cli", &["thekaveh-nnx", "nnx-hub-server"]),

@@ -24,32 +24,6 @@ pub(super) struct TargetFile {
     pub(super) path: PathBuf,
 }
 
-/// The folder of a path on the disk, and the name of the file in it; none where the path is that of
-/// a folder.
-///
-/// # Errors
-/// When the path has no name, or one that is not Unicode.
-pub(super) fn on_disk<'a>(
-    path: &'a Path,
-    options: &ConvertOptions,
-) -> Result<(&'a Path, Option<&'a str>)> {
-    let has_extension = TargetFormat::from_extension(path).is_some();
-    let is_folder = ends_with_separator(path) || options.max_shard_size.is_some();
-    if path.is_dir() || (!has_extension && is_folder) {
-        return Ok((path, None));
-    }
-    let name = path.file_name().ok_or_else(no_name)?;
-    let name = name
-        .to_str()
-        .ok_or_else(|| Error::unsupported("the target's name is not UTF-8; give it another one"))?;
-    Ok((path.parent().unwrap_or(Path::new("")), Some(name)))
-}
-
-#[cold]
-fn no_name() -> Error {
-    Error::unsupported("the target has no name")
-}
-
 impl<'a> Target<'a> {
     /// The target of that name in a folder or, without a name, the file of the standard name, which
     /// keeps stem and variant of the standard name that the `source` has.
@@ -164,10 +138,4 @@ fn standard_name(source: &str, format: TargetFormat) -> WeightsName {
         Some(name) => name.whole().with_format(format),
         None => WeightsName::standard(format),
     }
-}
-
-fn ends_with_separator(path: &Path) -> bool {
-    path.as_os_str()
-        .to_string_lossy()
-        .ends_with(std::path::MAIN_SEPARATOR)
 }

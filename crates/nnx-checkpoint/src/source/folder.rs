@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{ByteRange, Source};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// Files that a local folder keeps open at a time; bytes of further ones are taken from their maps.
 const MAX_OPEN_FILES: usize = 256;
@@ -100,6 +100,22 @@ impl LocalFolder {
             memory_map,
             opened: AtomicUsize::new(0),
         }
+    }
+
+    /// The folder that a path is, or else the one that its file is in, with the name of the file.
+    ///
+    /// # Errors
+    /// When the file has no name, or one that is not UTF-8.
+    pub fn for_path(path: &Path, is_folder: bool) -> Result<(Self, Option<String>)> {
+        if is_folder {
+            return Ok((Self::new(path, true), None));
+        }
+        let name = path.file_name().and_then(|name| name.to_str());
+        let name = name.ok_or_else(|| {
+            Error::unsupported("expected the path of a file whose name is UTF-8").in_path(path)
+        })?;
+        let folder = Self::new(path.parent().unwrap_or(Path::new("")), true);
+        Ok((folder, Some(name.to_owned())))
     }
 }
 

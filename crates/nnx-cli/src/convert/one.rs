@@ -1,10 +1,13 @@
 //! One conversion.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use nnx::checkpoint::{Conversion, ConvertOptions, ErrorKind, convert_with};
+use nnx::checkpoint::{
+    Conversion, ConvertOptions, ErrorKind, LocalFolder, convert_between, convert_with,
+};
 
 use super::{failure, report};
 use crate::arguments::Convert;
@@ -12,6 +15,8 @@ use crate::failure::Failure;
 use crate::interrupt::{Interrupt, STATUS};
 use crate::outcome::Outcome;
 use crate::progress::{Progress, Unit};
+use crate::remote::{Remote, RemoteTarget};
+use crate::remote_source::remote_source;
 
 pub(super) fn run(
     arguments: &Convert,
@@ -44,21 +49,22 @@ pub(super) fn convert(
     options: &ConvertOptions,
     interrupt: &Interrupt,
 ) -> Result<Conversion, Stop> {
-    let source = crate::hub::local(source).map_err(Stop::Failed)?;
-    let source = &*source;
     let bar: RefCell<Option<(Progress, u64)>> = RefCell::new(None);
-    let outcome = convert_with(source, target, options, &mut |progress| {
-        let mut bar = bar.borrow_mut();
-        let (bar, advanced) = bar
-            .get_or_insert_with(|| (Progress::new(progress.total, Unit::Bytes, "converting"), 0));
-        bar.advance(progress.done.saturating_sub(*advanced));
-        *advanced = progress.done;
-        if interrupt.is_heard() {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
-    });
+    let outcome = Ends::new(source, target, options)
+        .map_err(Stop::Failed)?
+        .convert(options, &mut |progress| {
+            let mut bar = bar.borrow_mut();
+            let (bar, advanced) = bar.get_or_insert_with(|| {
+                (Progress::new(progress.total, Unit::Bytes, "converting"), 0)
+            });
+            bar.advance(progress.done.saturating_sub(*advanced));
+            *advanced = progress.done;
+            if interrupt.is_heard() {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        });
     outcome.map_err(|error| {
         let is_interrupted = matches!(error.kind(), ErrorKind::Interrupted);
         let failure = failure(error, source);
@@ -68,4 +74,50 @@ pub(super) fn convert(
             Stop::Failed(failure)
         }
     })
+}
+
+/// Where a conversion reads from and writes to.
+enum Ends<'a> {
+    /// Both are on the disk.
+    Disk(Cow<'a, Path>, &'a Path),
+    /// One of them is not.
+    Remote(Remote, RemoteTarget),
+}
+
+impl<'a> Ends<'a> {
+    fn new(source: &'a Path, target: &'a Path, options: &ConvertOptions) -> Result<Self, Failure> {
+        let is_sharded = options.max_shard_size.is_some();
+        let remote_target = RemoteTarget::new(target, is_sharded)?;
+        match (remote_source(source)?, remote_target) {
+            (None, None) => Ok(Self::Disk(crate::hub::local(source)?, target)),
+            (Some(remote), Some(target)) => Ok(Self::Remote(remote, target)),
+            (Some(remote), None) => {
+                let (folder, name) = LocalFolder::for_target(target, is_sharded)?;
+                let folder = Box::new(folder);
+                Ok(Self::Remote(remote, RemoteTarget { folder, name }))
+            }
+            (None, Some(target)) => {
+                let path = crate::hub::local(source)?;
+                let (folder, name) = LocalFolder::for_path(&path, path.is_dir())?;
+                let folder = Box::new(folder);
+                Ok(Self::Remote(Remote { folder, name }, target))
+            }
+        }
+    }
+
+    fn convert(
+        &self,
+        options: &ConvertOptions,
+        progress: &mut dyn FnMut(nnx::checkpoint::Progress) -> ControlFlow<()>,
+    ) -> nnx::checkpoint::Result<Conversion> {
+        match self {
+            Self::Disk(source, target) => convert_with(source, target, options, progress),
+            Self::Remote(source, target) => convert_between(
+                (&*source.folder, source.name()),
+                (&*target.folder, target.name.as_deref()),
+                options,
+                progress,
+            ),
+        }
+    }
 }

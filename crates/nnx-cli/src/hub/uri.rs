@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use crate::failure::Failure;
+use crate::remote::Remote;
 
 /// The prefix of such a path.
 const SCHEME: &str = "hf://";
@@ -25,30 +26,29 @@ pub(crate) fn is_remote(path: &Path) -> bool {
     path.to_str().is_some_and(|path| path.starts_with(SCHEME))
 }
 
-/// A local file with the header of a safetensors file on the Hub. It can be used as long as no
-/// tensor's bytes are read. `None` for any other path.
+/// The repository of a path on the Hub as a folder that is read by range, and the file in it; `None`
+/// for any other path, and without the network.
 ///
 /// # Errors
-/// As for [`local`].
-pub(crate) fn local_header(path: &Path) -> Result<Option<tempfile::NamedTempFile>, Failure> {
+/// When the text is not a valid path on the Hub, or the repository cannot be listed.
+pub(crate) fn folder(path: &Path) -> Result<Option<Remote>, Failure> {
     match path.to_str().and_then(|path| path.strip_prefix(SCHEME)) {
-        Some(path) if path.ends_with(".safetensors") => remote::header(path),
-        _ => Ok(None),
+        Some(path) => remote::folder(path),
+        None => Ok(None),
     }
 }
 
 #[cfg(feature = "hub")]
 mod remote {
-    use std::io::Write;
     use std::path::PathBuf;
 
-    use nnx::checkpoint::{CheckpointReader, WeightsName};
-    use nnx::hub::{Error, ErrorKind, Hub, RemoteFile, RepoId, Settings, SnapshotOptions};
-    use tempfile::NamedTempFile;
+    use nnx::checkpoint::{Folder, WeightsName};
+    use nnx::hub::{Error, ErrorKind, Hub, RepoId, Settings, SnapshotOptions};
 
     use super::SCHEME;
     use crate::failure::Failure;
     use crate::hub::transfer;
+    use crate::remote::Remote;
 
     /// The parts of a path on the Hub.
     #[derive(Debug, PartialEq)]
@@ -74,7 +74,7 @@ mod remote {
         found.map_err(|error| path.failure(&hub, text, error))
     }
 
-    pub(super) fn header(text: &str) -> Result<Option<NamedTempFile>, Failure> {
+    pub(super) fn folder(text: &str) -> Result<Option<Remote>, Failure> {
         let path = RepoPath::parse(text)?;
         // Without the network only the cache can be used.
         if Settings::from_env()?.offline {
@@ -82,31 +82,19 @@ mod remote {
         }
         let revision = path.revision.as_deref().unwrap_or("main");
         let hub = Hub::from_env()?;
-        // The name of a repository may end like that of a file.
-        let Some(file) = &path.file else {
-            return Ok(None);
-        };
-        let remote = hub.open(&path.repo, revision, file);
-        let remote = remote.map_err(|error| path.failure(&hub, text, error))?;
-        // Parts of a file have no hash, so a header that is not valid is requested once more.
-        stand_in(&remote)
-            .or_else(|_| stand_in(&remote))
-            .map(Some)
-            .map_err(|failure| failure.with_path(&format!("{SCHEME}{text}")))
-    }
-
-    /// A file with the header, and a hole in place of the tensors, which are not read.
-    fn stand_in(remote: &RemoteFile) -> Result<NamedTempFile, Failure> {
-        let header = remote.safetensors_header()?;
-        let write = || -> std::io::Result<NamedTempFile> {
-            let mut file = NamedTempFile::new()?;
-            file.write_all(&header)?;
-            file.as_file().set_len(remote.entry().size)?;
-            Ok(file)
-        };
-        let file = write().map_err(|error| Failure::new("io", error.to_string()))?;
-        CheckpointReader::open(file.path())?;
-        Ok(file)
+        let folder = hub.folder(&path.repo, revision);
+        let folder = folder.map_err(|error| path.failure(&hub, text, error))?;
+        if let Some(file) = &path.file
+            && !folder.has_file(file)?
+        {
+            // The Hub tells what is wrong.
+            let opened = hub.open(&path.repo, revision, file);
+            opened.map_err(|error| path.failure(&hub, text, error))?;
+        }
+        Ok(Some(Remote {
+            folder: Box::new(folder),
+            name: path.file,
+        }))
     }
 
     impl RepoPath {
@@ -207,10 +195,9 @@ mod remote {
 mod remote {
     use std::path::PathBuf;
 
-    use tempfile::NamedTempFile;
-
     use super::SCHEME;
     use crate::failure::Failure;
+    use crate::remote::Remote;
 
     fn missing(path: &str) -> Failure {
         Failure::missing_feature(&format!("`{SCHEME}{path}`"), "the Hub", "hub")
@@ -220,7 +207,7 @@ mod remote {
         Err(missing(path))
     }
 
-    pub(super) fn header(path: &str) -> Result<Option<NamedTempFile>, Failure> {
+    pub(super) fn folder(path: &str) -> Result<Option<Remote>, Failure> {
         Err(missing(path))
     }
 }

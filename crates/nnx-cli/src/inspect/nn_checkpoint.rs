@@ -1,11 +1,10 @@
 //! The configuration of an NNx checkpoint.
 
-use std::path::Path;
-
-use nnx::checkpoint::{CheckpointReader, ErrorKind, NNCheckpoint};
+use nnx::checkpoint::{ErrorKind, Limits, NNCheckpoint};
 use serde::Serialize;
 
 use crate::failure::Failure;
+use crate::opened::Opened;
 use crate::python::JsonState;
 
 /// The metadata key that every NNx checkpoint in a safetensors file has.
@@ -36,12 +35,17 @@ pub(super) struct Configuration {
 }
 
 /// Reads the configuration; `None` if this is not an NNx checkpoint.
-pub(super) fn read(reader: &CheckpointReader, path: &Path) -> Option<NNCheckpointPart> {
+pub(super) fn read(opened: &Opened) -> Option<NNCheckpointPart> {
+    let reader = opened.reader();
     let in_pickle = reader.globals().iter().any(|global| global.name == CLASS);
     if !in_pickle && !reader.metadata().contains_key(VERSION_KEY) {
         return None;
     }
-    let checkpoint = match NNCheckpoint::from_file(path) {
+    let checkpoint = match opened.path() {
+        Some(path) => NNCheckpoint::from_file(path),
+        None => NNCheckpoint::from_reader(reader, &Limits::default()),
+    };
+    let checkpoint = match checkpoint {
         Ok(checkpoint) => checkpoint,
         Err(error) if matches!(error.kind(), ErrorKind::NotNNCheckpoint { .. }) => return None,
         Err(error) => {

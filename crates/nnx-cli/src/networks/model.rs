@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use nnx::NNModel;
-use nnx::checkpoint::NNCheckpoint;
+use nnx::checkpoint::{CheckpointReader, Limits, NNCheckpoint, OpenOptions};
 use nnx::hub::{ErrorKind, Folder, LoadOptions, ModelHubMixin};
 use nnx::params::{Devices, Value};
 
 use crate::arguments::networks::{Device, Model};
 use crate::failure::Failure;
+use crate::remote_source::remote_source;
 
 /// The file of a tokenizer, unless a configuration names another.
 const TOKENIZER: &str = "tokenizer.json";
@@ -31,6 +32,9 @@ pub(crate) fn load(arguments: &Model) -> Result<Loaded, Failure> {
         Device::Cuda => Devices::Cuda,
         Device::Mps => Devices::Mps,
     };
+    if arguments.root.is_none() && crate::remote::store_url(&arguments.model).is_some() {
+        return in_store(&arguments.model, device);
+    }
     let path = match arguments.root {
         Some(_) => checkpoint_of_run(arguments)?,
         None => crate::hub::local(&arguments.model)?.into_owned(),
@@ -44,6 +48,21 @@ pub(crate) fn load(arguments: &Model) -> Result<Loaded, Failure> {
     Ok(Loaded {
         model: model.map_err(|error| Failure::from(error).in_path(&path))?,
         tokenizer: folder.join(TOKENIZER),
+    })
+}
+
+/// Loads the model of a checkpoint in a store. Its bytes are read once, and not kept on the disk.
+fn in_store(url: &Path, device: Devices) -> Result<Loaded, Failure> {
+    let reader = match remote_source(url)? {
+        Some(remote) => remote.open(&OpenOptions::default())?,
+        None => CheckpointReader::open(url)?,
+    };
+    let checkpoint = NNCheckpoint::from_reader(&reader, &Limits::default())
+        .map_err(|error| error.in_path(url))?;
+    let model = NNModel::from_checkpoint_on(&checkpoint, device);
+    Ok(Loaded {
+        model: model.map_err(|error| Failure::from(error).in_path(url))?,
+        tokenizer: PathBuf::from(TOKENIZER),
     })
 }
 

@@ -100,6 +100,14 @@ impl FileLine {
         }
     }
 
+    /// The same findings under the path that the user knows.
+    pub(super) fn with_path(self, path: &Path) -> Self {
+        Self {
+            path: PathText::new(path),
+            ..self
+        }
+    }
+
     pub(super) fn new(report: &FileReport) -> Self {
         Self {
             path: PathText::new(report.path().unwrap_or(Path::new(""))),

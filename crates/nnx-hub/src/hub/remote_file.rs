@@ -54,6 +54,15 @@ impl Hub {
 }
 
 impl RemoteFile {
+    pub(super) fn new(hub: &Hub, repo: &RepoId, commit: &str, entry: &TreeEntry) -> Self {
+        Self {
+            hub: hub.clone(),
+            repo: repo.clone(),
+            commit: commit.to_owned(),
+            entry: entry.clone(),
+        }
+    }
+
     /// The file, with its size and hash.
     pub fn entry(&self) -> &TreeEntry {
         &self.entry

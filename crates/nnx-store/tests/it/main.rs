@@ -1,0 +1,13 @@
+//! Reading from a server on the loopback interface, and writing to a store in memory.
+
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "tests fail by panicking"
+)]
+
+mod faults;
+mod requests;
+mod server;
+mod stores;
