@@ -172,7 +172,7 @@ fn run(
 ) -> Result<Conversion> {
     let Source { reader, path, .. } = source;
     let in_source = |error: Error| error.in_path(&path);
-    share::check(options)?;
+    options.share.check(options.max_shard_size)?;
     let plan = plan::plan(&reader, target, options).map_err(in_source)?;
     if !options.allow_empty {
         plan.check_elements(&reader).map_err(in_source)?;

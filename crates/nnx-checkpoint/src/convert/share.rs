@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use super::options::ConvertOptions;
 use crate::error::{Error, Result};
 
 /// The share of a conversion that a call does.
@@ -79,6 +78,19 @@ impl fmt::Display for Worker {
 }
 
 impl Share {
+    /// Refuses a share of work that is not split into shards.
+    ///
+    /// # Errors
+    /// When this is a share, and there is no size of a shard.
+    pub(super) fn check(self, max_shard_size: Option<u64>) -> Result<()> {
+        if self != Self::Whole && max_shard_size.is_none() {
+            return Err(Error::unsupported(
+                "a conversion is shared by its shards; state their size",
+            ));
+        }
+        Ok(())
+    }
+
     /// Whether the shard of that number, counted from 0, is written.
     pub(super) fn takes(self, shard: usize) -> bool {
         match self {
@@ -107,17 +119,4 @@ impl Share {
             Self::Index => Some(format!("all {files} shards are there")),
         }
     }
-}
-
-/// Refuses a share of work that is not split.
-///
-/// # Errors
-/// When the options have a share and no size of a shard.
-pub(super) fn check(options: &ConvertOptions) -> Result<()> {
-    if options.share != Share::Whole && options.max_shard_size.is_none() {
-        return Err(Error::unsupported(
-            "a conversion is shared by its shards; state their size",
-        ));
-    }
-    Ok(())
 }
