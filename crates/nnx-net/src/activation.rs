@@ -1,11 +1,12 @@
 //! The activation functions, as PyTorch defines them, NaN and infinities included.
 //!
-//! Every function consists of candle's differentiable operations and runs on every device.
+//! Every function can be differentiated and runs on every device.
 
-use candle_core::{D, Tensor};
+use candle_core::Tensor;
 use nnx_params::Activations;
 
 use crate::error::Result;
+use crate::kernels::softmax::softmax;
 use crate::one_pass;
 
 /// Applies an activation; softmax runs over the last axis.
@@ -50,13 +51,6 @@ fn relu(xs: &Tensor) -> Candle {
 /// The slope below zero is 0.01.
 fn leaky_relu(xs: &Tensor) -> Candle {
     xs.gt(0.0)?.where_cond(xs, &xs.affine(LEAKY_SLOPE, 0.0)?)
-}
-
-/// Softmax over the last axis, shifted by the row's maximum.
-fn softmax(xs: &Tensor) -> Candle {
-    let shifted = xs.broadcast_sub(&xs.detach().max_keepdim(D::Minus1)?)?;
-    let powers = shifted.exp()?;
-    powers.broadcast_div(&powers.sum_keepdim(D::Minus1)?)
 }
 
 /// `ln(1 + e^x)` up to the threshold of 20, `x` above it.

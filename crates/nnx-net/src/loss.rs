@@ -1,10 +1,11 @@
 //! The four losses, as NNx 0.4.1 computes them.
 
-use candle_core::{D, DType, Tensor};
+use candle_core::{DType, Tensor};
 use nnx_params::Losses;
 
 use crate::error::{Error, Result};
 use crate::inputs::dtype_name;
+use crate::kernels::cross_entropy::{chosen, cross_entropy, log_softmax};
 
 /// The loss of a batch, in a form that adds up over batches of unequal size.
 #[derive(Clone, Debug)]
@@ -70,38 +71,32 @@ fn classes(loss: Losses, logits: &Tensor, targets: &Tensor, input: NllInput) -> 
             targets,
         ));
     }
-    let indices = class_indices(loss, targets)?;
-    let (mut rows, mut columns) = (Vec::new(), Vec::new());
-    for (row, index) in (0_u32..).zip(indices) {
+    let class = |index: i64| {
         if index == IGNORE_INDEX {
-            continue;
+            return Ok(None);
         }
-        let column = u32::try_from(index).ok().filter(|_| index < wide(count));
-        rows.push(row);
-        columns.push(column.ok_or_else(|| {
+        let class = u32::try_from(index).ok().filter(|_| index < wide(count));
+        class.map(Some).ok_or_else(|| {
             let last = count.saturating_sub(1);
             Error::target(
                 loss,
                 format!("class indices from `0` to `{last}`, or `{IGNORE_INDEX}`"),
                 format!("the index `{index}`"),
             )
-        })?);
-    }
-    let weight = rows.len();
+        })
+    };
+    let indices = class_indices(loss, targets)?;
+    let classes: Vec<Option<u32>> = indices.into_iter().map(class).collect::<Result<_>>()?;
+    let weight = classes.iter().flatten().count();
     if weight == 0 {
         return nothing(logits);
     }
-    let device = logits.device();
-    let mut table = classes_last(logits)?.reshape(((), count))?;
-    if weight < table.dim(0)? {
-        table = table.index_select(&Tensor::new(rows, device)?, 0)?;
-    }
-    let table = match input {
-        NllInput::LogSoftmax => log_softmax(&table)?,
-        NllInput::Logits => table,
+    let table = classes_last(logits)?.reshape(((), count))?;
+    let sum = match input {
+        NllInput::LogSoftmax => cross_entropy(&table, classes)?,
+        NllInput::Logits => chosen(&table, &classes)?.neg()?.sum_all()?,
     };
-    let columns = Tensor::new(columns, device)?.unsqueeze(1)?;
-    mean_of(&table.gather(&columns, 1)?.neg()?.sum_all()?, weight)
+    mean_of(&sum, weight)
 }
 
 /// The loss against probabilities of the classes.
@@ -199,13 +194,6 @@ pub(crate) fn class_indices(loss: Losses, targets: &Tensor) -> Result<Vec<i64>> 
         .flatten_all()?
         .to_dtype(DType::I64)?
         .to_vec1::<i64>()?)
-}
-
-/// The logarithm of the softmax over the last axis.
-fn log_softmax(xs: &Tensor) -> Result<Tensor> {
-    let shifted = xs.broadcast_sub(&xs.detach().max_keepdim(D::Minus1)?)?;
-    let sums = shifted.exp()?.sum_keepdim(D::Minus1)?;
-    Ok(shifted.broadcast_sub(&sums.log()?)?)
 }
 
 /// # Errors

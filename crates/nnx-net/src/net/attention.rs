@@ -1,11 +1,14 @@
 //! Multi-head attention.
 
 use candle_core::{D, Tensor};
-use nnx_params::Activations;
 
-use crate::activation::activate;
 use crate::dropout::dropout;
 use crate::error::Result;
+use crate::kernels::attention::{Visible, attend, attend_to_self};
+use crate::kernels::rotary::{Angles, rotate};
+use crate::kernels::softmax::softmax;
+use crate::kernels::storage;
+use crate::key_value_cache::KeyValueCache;
 use crate::linear::Linear;
 use crate::mode::Mode;
 use crate::param_builder::ParamBuilder;
@@ -21,12 +24,13 @@ pub(super) struct Attention {
     dropout_prob: f64,
 }
 
-/// Queries, keys and values, each `[N, heads, T, d / heads]`.
+/// What the attention of a language model sees beside its tokens.
 #[derive(Debug)]
-pub(super) struct Heads {
-    pub(super) queries: Tensor,
-    pub(super) keys: Tensor,
-    pub(super) values: Tensor,
+pub(super) struct Causal<'a> {
+    /// The angles by which queries and keys are rotated.
+    pub(super) angles: &'a Angles,
+    /// The cache of the tokens before these ones, with the number of this layer and the most tokens that it may hold.
+    pub(super) cache: Option<(&'a mut KeyValueCache, usize, usize)>,
 }
 
 impl Attention {
@@ -53,53 +57,66 @@ impl Attention {
         })
     }
 
-    /// The queries, keys and values of tokens `[N, T, d]`.
-    ///
-    /// # Errors
-    /// When candle fails.
-    pub(super) fn heads(&self, xs: &Tensor, mode: &mut Mode<'_>) -> Result<Heads> {
-        let (count, tokens, width) = xs.dims3()?;
-        let all = self.w_qkv.forward(xs, mode)?;
-        let all = all.reshape((count, tokens, 3, self.heads, width / self.heads))?;
-        let part = |at| -> Result<Tensor> {
-            let part = all.narrow(2, at, 1)?.squeeze(2)?;
-            Ok(part.transpose(1, 2)?.contiguous()?)
-        };
-        Ok(Heads {
-            queries: part(0)?,
-            keys: part(1)?,
-            values: part(2)?,
-        })
-    }
-
-    /// For each query the mean of the values, weighted by the softmax of the scores of its keys; `mask`
-    /// is added to the scores `[T, keys]`.
+    /// For each query the mean of the values, weighted by the softmax of its products with the keys.
+    /// With `causal`, queries and keys are rotated, and a query attends to no later key.
     ///
     /// # Errors
     /// When candle fails.
     pub(super) fn forward(
         &self,
-        heads: &Heads,
-        mask: Option<&Tensor>,
+        xs: &Tensor,
+        causal: Option<Causal<'_>>,
         mode: &mut Mode<'_>,
     ) -> Result<Tensor> {
-        let (count, _, tokens, size) = heads.queries.dims4()?;
-        #[expect(clippy::cast_precision_loss, reason = "a head's size is small")]
-        let queries = (&heads.queries * (1.0 / (size as f64).sqrt()))?;
-        let mut scores = queries.matmul(&heads.keys.transpose(2, 3)?)?;
-        if let Some(mask) = mask {
-            scores = scores.broadcast_add(mask)?;
-        }
-        let weights = if mode.is_training() {
-            activate(Activations::Softmax, &scores)?
-        } else {
-            // One pass, which has no gradient.
-            candle_nn::ops::softmax_last_dim(&scores)?
+        let (count, tokens, width) = xs.dims3()?;
+        let all = self.w_qkv.forward(xs, mode)?;
+        let mut all = all.reshape((count, tokens, 3, self.heads, width / self.heads))?;
+        let visible = match &causal {
+            Some(_) => Visible::Earlier,
+            None => Visible::All,
         };
-        let weights = dropout(&weights, self.dropout_prob, mode)?;
-        let ys = weights.matmul(&heads.values)?.transpose(1, 2)?;
-        let ys = ys.reshape((count, tokens, self.heads * size))?;
+        let mut cache = None;
+        if let Some(causal) = causal {
+            all = rotate(&all, causal.angles)?;
+            cache = causal.cache;
+        }
+        let drops = mode.is_training() && self.dropout_prob > 0.0;
+        let is_for_kernels = storage::is_for(&[&all]) && !drops;
+        let ys = if is_for_kernels && cache.is_none() {
+            attend_to_self(&all, visible)?
+        } else {
+            let part = |at| all.narrow(2, at, 1)?.squeeze(2)?.transpose(1, 2);
+            let (queries, mut keys, mut values) = (part(0)?, part(1)?, part(2)?);
+            if let Some((cache, layer, most)) = cache {
+                (keys, values) =
+                    cache.extend(layer, &keys.contiguous()?, &values.contiguous()?, most)?;
+            }
+            if is_for_kernels {
+                attend(&queries, &keys, &values, visible)?
+            } else {
+                self.composed([&queries, &keys, &values], visible, mode)?
+            }
+        };
         self.w_o.forward(&ys, mode)
+    }
+
+    /// The same from candle's operations, with dropout of the weights.
+    fn composed(
+        &self,
+        [queries, keys, values]: [&Tensor; 3],
+        visible: Visible,
+        mode: &mut Mode<'_>,
+    ) -> Result<Tensor> {
+        let (count, _, tokens, size) = queries.dims4()?;
+        #[expect(clippy::cast_precision_loss, reason = "a head's size is small")]
+        let queries = (queries.contiguous()? * (1.0 / (size as f64).sqrt()))?;
+        let mut scores = queries.matmul(&keys.contiguous()?.transpose(2, 3)?)?;
+        if let (Visible::Earlier, Some(mask)) = (visible, causal_mask(tokens, keys)?) {
+            scores = scores.broadcast_add(&mask)?;
+        }
+        let weights = dropout(&softmax(&scores)?, self.dropout_prob, mode)?;
+        let ys = weights.matmul(&values.contiguous()?)?.transpose(1, 2)?;
+        Ok(ys.reshape((count, tokens, self.heads * size))?)
     }
 }
 
@@ -108,7 +125,7 @@ impl Attention {
 ///
 /// # Errors
 /// When candle fails.
-pub(super) fn causal_mask(queries: usize, keys: &Tensor) -> Result<Option<Tensor>> {
+fn causal_mask(queries: usize, keys: &Tensor) -> Result<Option<Tensor>> {
     let count = keys.dim(D::Minus2)?;
     if queries <= 1 {
         return Ok(None);
@@ -118,9 +135,6 @@ pub(super) fn causal_mask(queries: usize, keys: &Tensor) -> Result<Option<Tensor
         .flat_map(|query| (0..count).map(move |key| key > past + query))
         .map(|is_hidden| if is_hidden { f32::NEG_INFINITY } else { 0.0 })
         .collect();
-    Ok(Some(Tensor::from_vec(
-        mask,
-        (queries, count),
-        keys.device(),
-    )?))
+    let mask = Tensor::from_vec(mask, (queries, count), keys.device())?;
+    Ok(Some(mask.to_dtype(keys.dtype())?))
 }

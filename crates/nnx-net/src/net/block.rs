@@ -3,7 +3,7 @@
 use candle_core::Tensor;
 use nnx_params::{NNTransformerParams, NNViTParams};
 
-use super::attention::{Attention, Heads};
+use super::attention::{Attention, Causal};
 use super::rms_norm::RmsNorm;
 use super::swiglu::SwiGlu;
 use crate::dropout::dropout;
@@ -101,20 +101,18 @@ impl Block {
         })
     }
 
-    /// The outputs for tokens `[N, T, width]`. The function is given the heads before attention, and
-    /// returns them with the mask of the keys that a query does not attend to.
+    /// The outputs for tokens `[N, T, width]`, whose attention is causal or not.
     ///
     /// # Errors
-    /// When candle or the function fails.
+    /// When candle fails.
     pub(super) fn forward(
         &self,
         xs: &Tensor,
+        causal: Option<Causal<'_>>,
         mode: &mut Mode<'_>,
-        heads: impl FnOnce(Heads, &mut Mode<'_>) -> Result<(Heads, Option<Tensor>)>,
     ) -> Result<Tensor> {
         let normed = self.norm1.forward(xs, mode)?;
-        let (heads, mask) = heads(self.attention.heads(&normed, mode)?, mode)?;
-        let ys = self.attention.forward(&heads, mask.as_ref(), mode)?;
+        let ys = self.attention.forward(&normed, causal, mode)?;
         let xs = (xs + dropout(&ys, self.dropout_prob, mode)?)?;
         let ys = self.ffn.forward(&self.norm2.forward(&xs, mode)?, mode)?;
         Ok((&xs + dropout(&ys, self.dropout_prob, mode)?)?)

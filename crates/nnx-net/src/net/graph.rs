@@ -1,4 +1,4 @@
-//! The parts that the nets on graphs share: the two inputs, and sums along edges.
+//! The parts that the nets on graphs share: the two inputs and the layers.
 
 use candle_core::{DType, Tensor};
 use nnx_params::{NNParams, Nets};
@@ -6,6 +6,7 @@ use nnx_params::{NNParams, Nets};
 use super::hidden::Hidden;
 use crate::error::{Error, Result};
 use crate::inputs::{wrong_count, wrong_dtype, wrong_shape};
+use crate::kernels::adjacency::Adjacency;
 use crate::mode::Mode;
 
 /// A graph: the features of its nodes, and its edges.
@@ -81,10 +82,13 @@ impl Graph {
 impl Edges {
     /// The edges with exactly one edge from every node to itself, after all others.
     pub(super) fn with_own_loops(&self) -> Self {
-        let (mut sources, mut targets): (Vec<u32>, Vec<u32>) = self
-            .pairs()
-            .filter(|(source, target)| source != target)
-            .unzip();
+        let ends = self
+            .sources
+            .iter()
+            .copied()
+            .zip(self.targets.iter().copied());
+        let (mut sources, mut targets): (Vec<u32>, Vec<u32>) =
+            ends.filter(|(source, target)| source != target).unzip();
         let loops = (0_u32..).take(self.nodes);
         sources.extend(loops.clone());
         targets.extend(loops);
@@ -95,61 +99,9 @@ impl Edges {
         }
     }
 
-    /// The source and the target of each edge.
-    pub(super) fn pairs(&self) -> impl Iterator<Item = (u32, u32)> {
-        self.sources
-            .iter()
-            .copied()
-            .zip(self.targets.iter().copied())
-    }
-
-    /// The number of edges that end at each node.
-    pub(super) fn incoming(&self) -> Vec<f32> {
-        let mut degrees = vec![0.0; self.nodes];
-        for target in &self.targets {
-            degrees[*target as usize] += 1.0;
-        }
-        degrees
-    }
-
-    /// The number of edges.
-    pub(super) fn len(&self) -> usize {
-        self.sources.len()
-    }
-
-    /// The row of each edge's source.
-    ///
-    /// # Errors
-    /// When candle fails.
-    pub(super) fn at_sources(&self, rows: &Tensor) -> Result<Tensor> {
-        Self::rows(rows, &self.sources)
-    }
-
-    /// The row of each edge's target.
-    ///
-    /// # Errors
-    /// When candle fails.
-    pub(super) fn at_targets(&self, rows: &Tensor) -> Result<Tensor> {
-        Self::rows(rows, &self.targets)
-    }
-
-    fn rows(rows: &Tensor, indices: &[u32]) -> Result<Tensor> {
-        let indices = Tensor::from_slice(indices, indices.len(), rows.device())?;
-        Ok(rows.contiguous()?.index_select(&indices, 0)?)
-    }
-
-    /// For each node the sum of the rows of the edges that end at it.
-    ///
-    /// # Errors
-    /// When candle fails.
-    pub(super) fn sum_at_targets(&self, rows: &Tensor) -> Result<Tensor> {
-        let mut shape = rows.dims().to_vec();
-        if let Some(count) = shape.first_mut() {
-            *count = self.nodes;
-        }
-        let zeros = Tensor::zeros(shape, rows.dtype(), rows.device())?;
-        let targets = Tensor::from_slice(&self.targets, self.targets.len(), rows.device())?;
-        Ok(zeros.index_add(&targets, &rows.contiguous()?, 0)?)
+    /// The edges in the order in which sums are added up.
+    fn sorted(&self) -> Adjacency {
+        Adjacency::new(self.nodes, &self.sources, &self.targets)
     }
 }
 
@@ -159,7 +111,7 @@ pub(super) trait GraphLayer {
     ///
     /// # Errors
     /// When candle fails.
-    fn forward(&self, nodes: &Tensor, edges: &Edges, mode: &mut Mode<'_>) -> Result<Tensor>;
+    fn forward(&self, nodes: &Tensor, edges: &Adjacency, mode: &mut Mode<'_>) -> Result<Tensor>;
 
     /// The Python class.
     const CLASS: &'static str;
@@ -209,7 +161,7 @@ impl<L: GraphLayer> GraphLayers<L> {
         prepare: impl FnOnce(Edges) -> Edges,
     ) -> Result<Tensor> {
         let Graph { nodes, edges } = Graph::from_inputs(net, self.input_dim, inputs)?;
-        let edges = prepare(edges);
+        let edges = prepare(edges).sorted();
         let mut xs = nodes;
         for (i, (layer, hidden)) in self.hidden.iter().enumerate() {
             xs = layer.forward(&xs, &edges, mode)?;

@@ -1,12 +1,14 @@
 //! GRAPH_ATT: layers that weigh neighbours by attention.
 
-use candle_core::{D, Tensor, Var};
+use candle_core::{Tensor, Var};
 use nnx_params::{NNParams, Nets};
 
 use super::Net;
-use super::graph::{Edges, GraphLayer, GraphLayers};
+use super::graph::{GraphLayer, GraphLayers};
 use crate::error::{Error, Result};
 use crate::init::Init;
+use crate::kernels::adjacency::Adjacency;
+use crate::kernels::graph_attention::attend;
 use crate::mode::Mode;
 use crate::param_builder::ParamBuilder;
 use crate::parameters::Parameters;
@@ -113,28 +115,12 @@ impl Net for GraphAtt {
 impl GraphLayer for GatLayer {
     const CLASS: &'static str = "GATConv";
 
-    fn forward(&self, nodes: &Tensor, edges: &Edges, mode: &mut Mode<'_>) -> Result<Tensor> {
+    fn forward(&self, nodes: &Tensor, edges: &Adjacency, mode: &mut Mode<'_>) -> Result<Tensor> {
         let count = nodes.dim(0)?;
-        let xs = nodes.matmul(&mode.value(&self.weight).t()?)?.reshape((
-            count,
-            self.heads,
-            self.outputs,
-        ))?;
-        let scores =
-            |of: &Var| -> Result<Tensor> { Ok(xs.broadcast_mul(&mode.value(of))?.sum(D::Minus1)?) };
-        let scores = (edges.at_sources(&scores(&self.sources)?)?
-            + edges.at_targets(&scores(&self.targets)?)?)?;
-        let is_low = scores.lt(0.0)?;
-        let scores = is_low.where_cond(&(&scores * SLOPE)?, &scores)?;
-        // Subtracting the largest score of a node changes no weight and avoids an overflow.
-        let shifted = (&scores - edges.at_targets(&largest(&scores, edges, count)?)?)?;
-        let powers = shifted.exp()?;
-        let sums = (edges.sum_at_targets(&powers)? + FLOOR)?;
-        let weights = (powers / edges.at_targets(&sums)?)?;
-        let messages = edges
-            .at_sources(&xs)?
-            .broadcast_mul(&weights.unsqueeze(2)?)?;
-        let sums = edges.sum_at_targets(&messages)?;
+        let xs = nodes.matmul(&mode.value(&self.weight).t()?)?;
+        let xs = xs.reshape((count, self.heads, self.outputs))?;
+        let (sources, targets) = (mode.value(&self.sources), mode.value(&self.targets));
+        let sums = attend(&xs, &sources, &targets, edges)?;
         let ys = if self.is_last {
             sums.mean(1)?
         } else {
@@ -143,23 +129,3 @@ impl GraphLayer for GatLayer {
         Ok(ys.broadcast_add(&mode.value(&self.bias))?)
     }
 }
-
-/// For each node and head the largest score of the edges that end at it.
-fn largest(scores: &Tensor, edges: &Edges, nodes: usize) -> Result<Tensor> {
-    let rows = scores.detach().to_vec2::<f32>()?;
-    let heads = scores.dim(1)?;
-    let mut largest = vec![f32::NEG_INFINITY; nodes * heads];
-    for ((_, target), row) in edges.pairs().zip(rows) {
-        let own = largest.iter_mut().skip(target as usize * heads);
-        for (largest, score) in own.zip(row) {
-            *largest = largest.max(score);
-        }
-    }
-    Ok(Tensor::from_vec(largest, (nodes, heads), scores.device())?)
-}
-
-/// The slope below zero of PyG's `GATConv`.
-const SLOPE: f64 = 0.2;
-
-/// What PyG's softmax adds to its denominators.
-const FLOOR: f64 = 1e-16;

@@ -4,9 +4,11 @@ use candle_core::{Tensor, Var};
 use nnx_params::{NNParams, Nets};
 
 use super::Net;
-use super::graph::{Edges, GraphLayer, GraphLayers};
+use super::graph::{GraphLayer, GraphLayers};
 use crate::error::Result;
 use crate::init::Init;
+use crate::kernels::adjacency::Adjacency;
+use crate::kernels::neighbours::{self, Weights};
 use crate::mode::Mode;
 use crate::param_builder::ParamBuilder;
 use crate::parameters::Parameters;
@@ -76,16 +78,22 @@ impl Net for GraphConv {
 impl GraphLayer for GcnLayer {
     const CLASS: &'static str = "GCNConv";
 
-    fn forward(&self, nodes: &Tensor, edges: &Edges, mode: &mut Mode<'_>) -> Result<Tensor> {
-        let roots: Vec<f32> = edges.incoming().iter().map(|d| 1.0 / d.sqrt()).collect();
-        let weights: Vec<f32> = edges
-            .pairs()
-            .map(|(source, target)| roots[source as usize] * roots[target as usize])
+    fn forward(&self, nodes: &Tensor, edges: &Adjacency, mode: &mut Mode<'_>) -> Result<Tensor> {
+        let incoming = edges.incoming();
+        #[expect(clippy::cast_precision_loss, reason = "PyG counts in float32 too")]
+        let roots: Vec<f32> = (0..incoming.nodes())
+            .map(|node| 1.0 / (incoming.degree(node) as f32).sqrt())
             .collect();
-        let weights = Tensor::from_vec(weights, (edges.len(), 1), nodes.device())?;
+        let weights = (0..incoming.nodes()).flat_map(|target| {
+            let sources = &incoming.neighbours()[incoming.edges(target)];
+            let root = roots[target];
+            let roots = &roots;
+            sources
+                .iter()
+                .map(move |source| roots[*source as usize] * root)
+        });
         let xs = nodes.matmul(&mode.value(&self.weight).t()?)?;
-        let messages = edges.at_sources(&xs)?.broadcast_mul(&weights)?;
-        let sums = edges.sum_at_targets(&messages)?;
+        let sums = neighbours::sum(&xs, edges, Weights::Edges(weights.collect()))?;
         Ok(sums.broadcast_add(&mode.value(&self.bias))?)
     }
 }

@@ -4,9 +4,11 @@ use candle_core::{Tensor, Var};
 use nnx_params::{NNParams, Nets};
 
 use super::Net;
-use super::graph::{Edges, GraphLayer, GraphLayers};
+use super::graph::{GraphLayer, GraphLayers};
 use crate::error::Result;
 use crate::init::Init;
+use crate::kernels::adjacency::Adjacency;
+use crate::kernels::neighbours::{self, Weights};
 use crate::mode::Mode;
 use crate::param_builder::ParamBuilder;
 use crate::parameters::Parameters;
@@ -79,19 +81,8 @@ impl Net for GraphSage {
 impl GraphLayer for SageLayer {
     const CLASS: &'static str = "SAGEConv";
 
-    fn forward(&self, nodes: &Tensor, edges: &Edges, mode: &mut Mode<'_>) -> Result<Tensor> {
-        let counts: Vec<f32> = edges
-            .incoming()
-            .iter()
-            .map(|count| count.max(1.0))
-            .collect();
-        let counts = Tensor::from_vec(counts, (nodes.dim(0)?, 1), nodes.device())?;
-        let means = if edges.len() == 0 {
-            nodes.zeros_like()?
-        } else {
-            let sums = edges.sum_at_targets(&edges.at_sources(nodes)?)?;
-            sums.broadcast_div(&counts)?
-        };
+    fn forward(&self, nodes: &Tensor, edges: &Adjacency, mode: &mut Mode<'_>) -> Result<Tensor> {
+        let means = neighbours::sum(nodes, edges, Weights::Mean)?;
         let neighbours = means
             .matmul(&mode.value(&self.neighbours).t()?)?
             .broadcast_add(&mode.value(&self.bias))?;

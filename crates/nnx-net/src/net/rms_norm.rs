@@ -1,9 +1,10 @@
 //! The norm before attention and feed-forward layers.
 
-use candle_core::{D, Tensor, Var};
+use candle_core::{Tensor, Var};
 
 use crate::error::Result;
 use crate::init::Init;
+use crate::kernels::rms_norm::rms_norm;
 use crate::mode::Mode;
 use crate::param_builder::ParamBuilder;
 
@@ -31,21 +32,10 @@ impl RmsNorm {
     /// # Errors
     /// When candle fails.
     pub(super) fn forward(&self, xs: &Tensor, mode: &mut Mode<'_>) -> Result<Tensor> {
-        let ys = self.apply(xs, mode)?;
+        let ys = rms_norm(xs, &mode.value(&self.weight), EPS)?;
         mode.note(mode.noted(), &self.path, "RMSNorm", &ys);
         Ok(ys)
     }
-
-    fn apply(&self, xs: &Tensor, mode: &Mode<'_>) -> Result<Tensor> {
-        let weight = mode.value(&self.weight);
-        if !mode.is_training() {
-            // One pass, which has no gradient.
-            return Ok(candle_nn::ops::rms_norm(&xs.contiguous()?, &weight, EPS)?);
-        }
-        let squares = xs.sqr()?.mean_keepdim(D::Minus1)?;
-        let norms = (squares + f64::from(EPS))?.sqrt()?;
-        Ok(xs.broadcast_div(&norms)?.broadcast_mul(&weight)?)
-    }
 }
 
-const EPS: f32 = 1e-6;
+const EPS: f64 = 1e-6;

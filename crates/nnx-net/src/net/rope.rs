@@ -1,9 +1,6 @@
 //! Rotary position embeddings.
 
-use candle_core::{Device, Tensor};
-
-use crate::error::Result;
-use crate::mode::Mode;
+use crate::kernels::rotary::Angles;
 
 /// Rotates each pair of adjacent elements by an angle that grows with the position: pair `k` at
 /// position `t` by `t · base^(-2k / size)`.
@@ -11,13 +8,6 @@ use crate::mode::Mode;
 pub(super) struct Rope {
     /// The angle of each pair at position 1.
     frequencies: Vec<f32>,
-}
-
-/// Cosines and sines of consecutive positions, each `[T, size / 2]`.
-#[derive(Debug)]
-pub(super) struct Rotation {
-    cos: Tensor,
-    sin: Tensor,
 }
 
 impl Rope {
@@ -37,38 +27,14 @@ impl Rope {
         }
     }
 
-    /// The rotation of `count` positions from `first` on.
-    ///
-    /// # Errors
-    /// When candle fails.
-    pub(super) fn at(&self, first: usize, count: usize, device: &Device) -> Result<Rotation> {
+    /// The angles of `count` positions from `first` on.
+    pub(super) fn angles(&self, first: usize, count: usize) -> Angles {
         #[expect(
             clippy::cast_precision_loss,
             reason = "PyTorch holds the positions in float32"
         )]
-        let angles = || {
-            (first..first + count)
-                .flat_map(|position| self.frequencies.iter().map(move |f| position as f32 * f))
-        };
-        let shape = (count, self.frequencies.len());
-        Ok(Rotation {
-            cos: Tensor::from_iter(angles().map(f32::cos), device)?.reshape(shape)?,
-            sin: Tensor::from_iter(angles().map(f32::sin), device)?.reshape(shape)?,
-        })
-    }
-}
-
-impl Rotation {
-    /// Rotates `[N, heads, T, size]`.
-    ///
-    /// # Errors
-    /// When candle fails.
-    pub(super) fn apply(&self, xs: &Tensor, mode: &Mode<'_>) -> Result<Tensor> {
-        Ok(if mode.is_training() {
-            candle_nn::rotary_emb::rope_i_slow(xs, &self.cos, &self.sin)?
-        } else {
-            // One pass, which has no gradient.
-            candle_nn::rotary_emb::rope_i(xs, &self.cos, &self.sin)?
-        })
+        let angles = (first..first + count)
+            .flat_map(|position| self.frequencies.iter().map(move |f| position as f32 * f));
+        Angles::new(angles)
     }
 }

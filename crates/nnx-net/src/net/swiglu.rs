@@ -3,6 +3,7 @@
 use candle_core::Tensor;
 
 use crate::error::{Error, Result};
+use crate::kernels::swiglu::swiglu;
 use crate::linear::Linear;
 use crate::mode::Mode;
 use crate::param_builder::ParamBuilder;
@@ -49,8 +50,8 @@ impl SwiGlu {
     /// # Errors
     /// When candle fails.
     pub(super) fn forward(&self, xs: &Tensor, mode: &mut Mode<'_>) -> Result<Tensor> {
-        let gate = self.gate.forward(xs, mode)?.silu()?;
-        let wide = (gate * self.up.forward(xs, mode)?)?;
+        let gate = self.gate.forward(xs, mode)?;
+        let wide = swiglu(&gate, &self.up.forward(xs, mode)?)?;
         self.down.forward(&wide, mode)
     }
 }

@@ -4,7 +4,7 @@ use candle_core::{DType, Tensor, Var};
 use nnx_params::{NNTransformerParams, Nets};
 
 use super::Net;
-use super::attention::causal_mask;
+use super::attention::Causal;
 use super::block::Block;
 use super::rms_norm::RmsNorm;
 use super::rope::Rope;
@@ -130,20 +130,14 @@ impl Transformer {
             cache.check(self.blocks.len(), count)?;
             past = cache.len();
         }
-        let rotation = self.rope.at(past, tokens, xs.device())?;
+        let angles = self.rope.angles(past, tokens);
         for (layer, block) in self.blocks.iter().enumerate() {
             let cache = cache.as_deref_mut();
-            xs = block.forward(&xs, mode, |mut heads, mode| {
-                heads.queries = rotation.apply(&heads.queries, mode)?;
-                heads.keys = rotation.apply(&heads.keys, mode)?;
-                if let Some(cache) = cache {
-                    let most = self.max_seq_len;
-                    (heads.keys, heads.values) =
-                        cache.extend(layer, &heads.keys, &heads.values, most)?;
-                }
-                let mask = causal_mask(tokens, &heads.keys)?;
-                Ok((heads, mask))
-            })?;
+            let causal = Causal {
+                angles: &angles,
+                cache: cache.map(|cache| (cache, layer, self.max_seq_len)),
+            };
+            xs = block.forward(&xs, Some(causal), mode)?;
         }
         if let Some(cache) = cache {
             cache.advance(tokens);

@@ -169,7 +169,7 @@ impl Net for Vit {
         let class = class.broadcast_as((count, 1, width))?;
         let mut xs = Tensor::cat(&[class, patches], 1)?;
         for block in &self.blocks {
-            xs = block.forward(&xs, mode, |heads, _| Ok((heads, None)))?;
+            xs = block.forward(&xs, None, mode)?;
         }
         self.norm.forward(&xs, mode)
     }
