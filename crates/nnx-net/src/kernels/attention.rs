@@ -299,6 +299,13 @@ impl<T: Float> Head<'_, T> {
         T::ONE / size.sqrt()
     }
 
+    /// Whether the forward pass gives zeros for a query whose scores are all NaN, as PyTorch does where
+    /// it adds no mask. Its backward pass gives NaN.
+    #[inline(always)]
+    fn forgives(&self) -> bool {
+        self.visible == Visible::All
+    }
+
     /// Whether hidden keys may be left out. They may not where PyTorch's additive mask does not hide
     /// them: a score that is NaN or infinite stays so, and zero times an infinite value is NaN.
     #[inline(always)]
@@ -314,7 +321,7 @@ impl<T: Float> Head<'_, T> {
         &self,
         simd: S,
         block: &Range<usize>,
-        hides: bool,
+        [hides, forgives]: [bool; 2],
         keys: &Panels<T>,
         weights: &mut Vec<T>,
     ) -> usize {
@@ -339,19 +346,25 @@ impl<T: Float> Head<'_, T> {
             let (row, hidden) = row.split_at_mut(if hides { visible } else { count });
             hidden.fill(T::ZERO);
             let scale = self.scale();
-            softmax(row, scale);
+            softmax(row, scale, forgives);
         }
         count
     }
 }
 
-/// Replaces scores by the softmax of their products with a number.
+/// Replaces scores by the softmax of their products with a number. Scores none of which is a number
+/// become zero if `forgives`, otherwise NaN.
 #[inline(always)]
-fn softmax<T: Float>(scores: &mut [T], scale: T) {
+fn softmax<T: Float>(scores: &mut [T], scale: T, forgives: bool) {
     for score in &mut *scores {
         *score *= scale;
     }
-    let sum = exponentials(scores, rows::largest(scores));
+    let largest = rows::largest(scores);
+    if forgives && largest == T::NEG_INFINITY {
+        scores.fill(T::ZERO);
+        return;
+    }
+    let sum = exponentials(scores, largest);
     for score in scores {
         *score /= sum;
     }
@@ -402,7 +415,7 @@ impl<T: Float> WithSimd for Forward<'_, '_, T> {
                 weights,
                 sums,
             } = &mut *buffers;
-            let count = head.weigh(simd, &block, hides, keys, weights);
+            let count = head.weigh(simd, &block, [hides, head.forgives()], keys, weights);
             let weights = Left::Rows(Rows {
                 elements: weights,
                 start: 0,
@@ -438,7 +451,7 @@ impl<T: Float> Head<'_, T> {
                 (0..self.visible(query))
                     .map(|key| rows::sum_of_pairs(row, self.keys.get(key), |x, y| x * y)),
             );
-            softmax(weights, self.scale());
+            softmax(weights, self.scale(), self.forgives());
             for (key, weight) in weights.iter().enumerate() {
                 for (y, value) in ys.iter_mut().zip(self.values.get(key)) {
                     *y += *weight * *value;
@@ -479,7 +492,7 @@ impl<T: Float> WithSimd for Backward<'_, '_, T> {
         let (mut weights, mut of_scores) = (Vec::new(), Vec::new());
         for first in (0..head.tokens).step_by(BLOCK) {
             let block = first..(first + BLOCK).min(head.tokens);
-            let count = head.weigh(simd, &block, hides, &keys, &mut weights);
+            let count = head.weigh(simd, &block, [hides, false], &keys, &mut weights);
             of_scores.clear();
             of_scores.resize(block.len() * wide, T::ZERO);
             let gradients = gradients.from(first);

@@ -159,11 +159,12 @@ impl<T: Float> WithSimd for Backward<'_, T> {
             .chunks_exact_mut(self.width.max(1))
             .zip(self.gradients);
         for (((row, gradient), class), sums) in rows.zip(self.classes).zip(self.sums) {
+            let [largest, log] = sums.map(T::from_f64);
             let Some(class) = class else {
-                row.fill(T::ZERO);
+                // Zero times the softmax, as in PyTorch: NaN where the softmax is NaN.
+                row.fill(T::ZERO * log);
                 continue;
             };
-            let [largest, log] = sums.map(T::from_f64);
             for x in &mut *row {
                 *x = *gradient * (*x - largest - log).exp();
             }
