@@ -382,7 +382,7 @@ fn squares<T: Float>(rows: Rows<'_, T>, count: usize) -> T {
 
 #[inline(always)]
 fn is_finite<T: Float>(x: T) -> bool {
-    x - x == T::ZERO
+    x.to_f64().is_finite()
 }
 
 /// Computes the outputs `[T, size]` of a head.
