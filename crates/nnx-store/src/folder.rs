@@ -230,9 +230,12 @@ impl TargetFolder for StoreFolder {
     }
 }
 
+/// A receiver of notes.
+type Receive = dyn Fn(&str) + Send + Sync;
+
 /// Who is told what the user should know.
 #[derive(Clone, Default)]
-struct Note(Option<Arc<dyn Fn(&str) + Send + Sync>>);
+struct Note(Option<Arc<Receive>>);
 
 impl fmt::Debug for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

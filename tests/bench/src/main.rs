@@ -49,8 +49,11 @@ struct Bench {
     nnx: PathBuf,
 }
 
+/// Measures one part of the table of checkpoints and prints its rows.
+type Part = fn(&Bench) -> Result<()>;
+
 /// The parts of the table of checkpoints, which can be run one by one.
-const PARTS: [(&str, fn(&Bench) -> Result<()>); 6] = [
+const PARTS: [(&str, Part); 6] = [
     ("touching", touching::run),
     ("owned", owned::run),
     ("many", many::run),

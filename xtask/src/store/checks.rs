@@ -18,6 +18,8 @@ const FIXTURES: &[&str] = &[
 /// Bytes of the tensor of an upload that is killed: several parts.
 const BYTES: usize = 20 << 20;
 const WORKERS: usize = 3;
+/// Readings of an object that changes.
+const RETRIES: u32 = 10;
 
 /// A bucket, and the command that reads and writes it.
 pub(super) struct Bucket<'a> {
@@ -154,8 +156,17 @@ impl<'a> Bucket<'a> {
                 .spawn()?)
         };
         let hash = || -> Result<String> {
-            let text = self.succeed(&["inspect", "--hash", "--json", &target])?;
-            let told: serde_json::Value = serde_json::from_str(&text)?;
+            let mut text = self.succeed(&["inspect", "--hash", "--json", &target]);
+            for _ in 0..RETRIES {
+                // The server may finish what a killed client asked for last.
+                match &text {
+                    Err(error) if error.to_string().contains("changed while it was read") => {
+                        text = self.succeed(&["inspect", "--hash", "--json", &target]);
+                    }
+                    _ => break,
+                }
+            }
+            let told: serde_json::Value = serde_json::from_str(&text?)?;
             Ok(told["tensors"][0]["sha256"].to_string())
         };
         let mut hashes = Vec::new();

@@ -95,7 +95,7 @@ impl Share {
     pub(super) fn takes(self, shard: usize) -> bool {
         match self {
             Self::Whole => true,
-            Self::Worker(worker) => shard % worker.count == worker.number,
+            Self::Worker(worker) => shard.checked_rem(worker.count) == Some(worker.number),
             Self::Index => false,
         }
     }

@@ -73,7 +73,7 @@ impl Blocks {
     /// Keeps the first bytes of a source of `len` bytes, as far as they fill blocks.
     pub(super) fn put_start(&self, bytes: &[u8], len: u64) {
         let is_all = bytes.len() as u64 >= len;
-        let whole = bytes.len() as u64 / BLOCK_BYTES * BLOCK_BYTES;
+        let whole = (bytes.len() as u64 / BLOCK_BYTES).saturating_mul(BLOCK_BYTES);
         let count = if is_all { len } else { whole };
         let count = usize::try_from(count).unwrap_or_default();
         self.put(
