@@ -15,6 +15,7 @@ mod checkpoints;
 mod convert;
 mod damaged;
 mod damaged_checkpoints;
+mod distributed;
 mod docs;
 mod evaluation;
 mod export;

@@ -13,7 +13,8 @@ use std::time::{Duration, Instant};
 use crate::fresh_clone::{self, FreshRun};
 use crate::workspace::{self, Package, cargo, line_of};
 use crate::{
-    Arguments, Result, boundary, convert, fuzz, python_env, roundtrip, runs, store, train,
+    Arguments, Result, boundary, convert, distributed, fuzz, python_env, roundtrip, runs, store,
+    train,
 };
 
 /// The counts so far.
@@ -156,6 +157,11 @@ fn steps(packages: &[Package], allow_dirty: bool) -> Vec<Step> {
         "converted files, judged by Python",
         convert::run,
         &[],
+    ));
+    steps.push(task_step(
+        "checkpoints of several processes, joined as by PyTorch",
+        distributed::run,
+        &["--seed", "1", "--rounds", "2", "--kills", "20"],
     ));
     // The same configurations each time, for the same reason as the inputs of the fuzz bodies.
     steps.push(task_step(

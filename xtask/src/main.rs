@@ -12,6 +12,7 @@ mod boundary;
 mod charts;
 mod ci;
 mod convert;
+mod distributed;
 mod fresh_clone;
 mod fuzz;
 mod loaders;

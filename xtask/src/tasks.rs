@@ -1,8 +1,8 @@
 //! Every task and its arguments.
 
 use crate::{
-    Arguments, Result, bench, boundary, charts, ci, convert, fuzz, loaders, python_env, realworld,
-    roundtrip, runs, store, train,
+    Arguments, Result, bench, boundary, charts, ci, convert, distributed, fuzz, loaders,
+    python_env, realworld, roundtrip, runs, store, train,
 };
 
 /// One chore.
@@ -75,6 +75,20 @@ pub(crate) const TASKS: &[Task] = &[
                 "an interpreter with the real NNx [that of `cargo xtask python-env`]",
             ),
             ("--large", "files of 1 and 4 GiB instead of the fixtures"),
+        ],
+    },
+    Task {
+        name: "distributed",
+        run: distributed::run,
+        what: "checkpoints of several processes, joined here and by PyTorch",
+        options: &[
+            PYTHON,
+            ("--seed N", "the seed of random choices [the time]"),
+            (
+                "--rounds N",
+                "how many sets of processes save checkpoints [10]",
+            ),
+            ("--kills N", "how many conversions are killed [100]"),
         ],
     },
     Task {
@@ -214,12 +228,13 @@ impl Task {
 mod tests {
     use super::*;
 
-    const SOURCES: [(&str, &str); 14] = [
+    const SOURCES: [(&str, &str); 15] = [
         ("bench", include_str!("bench.rs")),
         ("boundary", include_str!("boundary.rs")),
         ("charts", include_str!("charts.rs")),
         ("ci", include_str!("ci.rs")),
         ("convert", include_str!("convert.rs")),
+        ("distributed", include_str!("distributed.rs")),
         ("fuzz", include_str!("fuzz.rs")),
         ("loaders", include_str!("loaders.rs")),
         ("python-env", include_str!("python_env.rs")),

@@ -24,7 +24,7 @@ use self::target::Target;
 use crate::error::{Error, Result};
 use crate::source::Folder;
 use crate::target_folder::TargetFolder;
-use crate::{CheckpointReader, Format, LocalFolder, OpenOptions, TargetFormat};
+use crate::{CheckpointPart, CheckpointReader, Format, LocalFolder, OpenOptions, TargetFormat};
 
 /// Converts a checkpoint: a file of any format, or a folder, into a safetensors file or what
 /// `torch.save` writes.
@@ -88,7 +88,7 @@ pub fn convert_with(
     progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Conversion> {
     let (source, target) = (source.as_ref(), target.as_ref());
-    let (reader, opened) = CheckpointReader::open_located(source, &open_options(options))?;
+    let (reader, opened) = open_part(source, options)?;
     let opened = opened.file_name().unwrap_or_default().to_string_lossy();
     let source = Source {
         reader,
@@ -153,6 +153,8 @@ fn open_options(options: &ConvertOptions) -> OpenOptions {
         .limits(options.limits)
         .verify(options.verify)
         .allow_dangerous_globals(true)
+        .nested(options.nested)
+        .part(options.part.unwrap_or_default())
 }
 
 /// The source of a conversion, open.
@@ -194,6 +196,7 @@ fn run(
         },
     };
     job.check_free()?;
+    plan.check_sources().map_err(in_source)?;
     // The storages of the plan know where their bytes are; the names and the graph can go.
     drop(reader);
     if options.dry_run {
@@ -207,11 +210,52 @@ fn run(
     Ok(conversion)
 }
 
+/// Opens the part of the source that is wanted: of a checkpoint of several processes that has a model
+/// and an optimizer the model, unless the options say otherwise.
+fn open_part(source: &Path, options: &ConvertOptions) -> Result<(CheckpointReader, PathBuf)> {
+    let open = open_options(options);
+    let (reader, opened) = CheckpointReader::open_located(source, &open)?;
+    let is_distributed = reader.format().is_distributed();
+    if options.part.is_some() && !is_distributed {
+        return Err(Error::unsupported(
+            "a part is taken of a checkpoint of several processes, and the source is none; select \
+             its values by their names",
+        )
+        .in_path(source));
+    }
+    let names = || {
+        let tensors = reader.tensors().iter().map(|entry| entry.name());
+        tensors.chain(reader.non_tensors().iter().map(|entry| entry.path()))
+    };
+    let model = CheckpointPart::Model;
+    let left = names().filter(|name| !model.has(name)).count();
+    let has_both = left > 0 && names().any(|name| model.has(name));
+    if options.part.is_some() || !is_distributed || !has_both {
+        return Ok((reader, opened));
+    }
+    let (mut reader, opened) = CheckpointReader::open_located(source, &open.part(model))?;
+    reader.note(format!(
+        "the model is converted, and not the {left} values of the optimizer"
+    ));
+    Ok((reader, opened))
+}
+
 impl Plan {
     /// The files that are written by a share of the work.
     fn share(&self, share: Share) -> impl Iterator<Item = &FilePlan> {
         let files = self.files.iter().enumerate();
         files.filter_map(move |(at, file)| share.takes(at).then_some(file))
+    }
+
+    /// Looks at what the tensors will be made of, before anything is written: whether the parts of those
+    /// that several processes saved are there, and are what the checkpoint says of them.
+    fn check_sources(&self) -> Result<()> {
+        let pieces = self.files.iter().flat_map(|file| &file.pieces);
+        let mut pieces = pieces.map(|piece| {
+            let checked = piece.storage.check_source();
+            checked.map_err(|error| error.in_tensor(&piece.label))
+        });
+        pieces.try_for_each(|checked| checked)
     }
 
     /// Bytes that will be moved.

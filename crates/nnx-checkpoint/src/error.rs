@@ -3,8 +3,11 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+mod fault;
+
 use crate::message_text::shorten;
 pub(crate) use crate::message_text::{names_in_words, one_line, shown, shown_bytes, shown_path};
+pub use fault::DistributedFault;
 
 /// Bytes that a message says of the cause, and of the name of each place.
 const CAUSE_BYTES: usize = 600;
@@ -155,6 +158,15 @@ pub enum ErrorKind {
         /// A sentence that says what is not supported, and what to do instead if there is a way.
         what: String,
     },
+    /// A checkpoint of several processes is not whole, contradicts itself, or is of a kind that
+    /// cannot be joined.
+    #[error("{what}")]
+    Distributed {
+        /// The reason, for a program.
+        fault: DistributedFault,
+        /// What was expected and what was found.
+        what: String,
+    },
     /// The file names a class or function that is not allowed in it: one that is made to run code,
     /// or, in an `NNCheckpoint`, any that NNx does not write.
     #[error(
@@ -226,6 +238,7 @@ impl ErrorKind {
             Self::NoSuchTensor => "no_such_tensor",
             Self::Malformed { .. } => "malformed",
             Self::Unsupported { .. } => "unsupported",
+            Self::Distributed { fault, .. } => fault.name(),
             Self::UnsafeGlobal { .. } => "unsafe_global",
             Self::DangerousTarget { .. } => "dangerous_target",
             Self::LimitExceeded { .. } => "limit_exceeded",
@@ -309,6 +322,15 @@ impl Error {
     #[cold]
     pub(crate) fn unsupported(what: impl Into<String>) -> Self {
         Self::new(ErrorKind::Unsupported {
+            what: shorten(&what.into(), CAUSE_BYTES),
+        })
+    }
+
+    /// A checkpoint of several processes that cannot be joined.
+    #[cold]
+    pub(crate) fn distributed(fault: DistributedFault, what: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Distributed {
+            fault,
             what: shorten(&what.into(), CAUSE_BYTES),
         })
     }

@@ -13,6 +13,7 @@
 //! | open and write what `torch.save` writes | [`torch::TorchObject`], [`torch::TorchBuilder`] |
 //! | open and write a safetensors file | [`safetensors::SafeTensors`], [`safetensors::write`] |
 //! | convert a checkpoint | [`convert()`] |
+//! | check a checkpoint against its checksums | [`verify()`] |
 //! | look into a pickle | [`pickle::read`], [`pickle::Graph`] |
 //! | cast elements to another dtype | [`cast()`], [`Caster`] |
 //! | tell what a file is | [`sniff`] |
@@ -53,7 +54,9 @@ mod candle;
 mod cast;
 #[cfg(feature = "nnx")]
 mod checkpoint;
+mod checkpoint_part;
 mod convert;
+mod distributed;
 mod dtype;
 mod error;
 mod globals;
@@ -82,6 +85,7 @@ mod target_format;
 mod tensor;
 pub mod torch;
 mod unique_keys;
+mod verify;
 mod weights_name;
 pub mod zip;
 
@@ -92,12 +96,13 @@ mod readme {}
 pub use cast::{Caster, cast};
 #[cfg(feature = "nnx")]
 pub use checkpoint::{CheckpointFormat, NNCheckpoint};
+pub use checkpoint_part::CheckpointPart;
 pub use convert::{
     Conversion, ConvertOptions, Progress, Share, SharedTensors, Worker, convert, convert_between,
     convert_with,
 };
 pub use dtype::Dtype;
-pub use error::{Error, ErrorKind, Result};
+pub use error::{DistributedFault, Error, ErrorKind, Result};
 pub use globals::{GlobalRef, SafetyLevel};
 pub use limits::Limits;
 #[cfg(feature = "ndarray")]
@@ -117,4 +122,5 @@ pub use target_format::TargetFormat;
 #[cfg(feature = "safetensors")]
 pub use tensor::SafeTensorsView;
 pub use tensor::{Chunk, Quantizer, Storage, Tensor, TensorClass, contiguous_strides};
+pub use verify::{Verification, is_fault, verify, verify_with};
 pub use weights_name::{WeightsName, WeightsPart};

@@ -44,6 +44,10 @@ pub struct Limits {
     pub max_shared_name_bytes: u64,
     /// Files that the index of a sharded checkpoint may name. Default: 10,000.
     pub max_shards: u64,
+    /// Chunks that the `.metadata` of a distributed checkpoint may list: a model of a thousand
+    /// tensors with two moments has three million on a thousand ranks. Each takes about two hundred
+    /// bytes of memory while the file is read. Default: 4,194,304.
+    pub max_chunks: u64,
     /// Bytes that a tensor may need beyond those of its storage, as a broadcast view does when it
     /// is gathered; when tensors are written, those that all of them together need so, where each
     /// storage may be written twice, as that of tied weights is. Default: 1 GiB.
@@ -65,6 +69,7 @@ impl Default for Limits {
             max_name_bytes: 1 << 27,
             max_shared_name_bytes: 1 << 25,
             max_shards: 10_000,
+            max_chunks: 1 << 22,
             max_expanded_bytes: 1 << 30,
         }
     }
@@ -86,6 +91,7 @@ impl Limits {
             max_name_bytes: u64::MAX,
             max_shared_name_bytes: u64::MAX,
             max_shards: u64::MAX,
+            max_chunks: u64::MAX,
             max_expanded_bytes: u64::MAX,
         }
     }
@@ -103,6 +109,7 @@ impl Limits {
         max_name_bytes(value: u64) = value;
         max_shared_name_bytes(value: u64) = value;
         max_shards(value: u64) = value;
+        max_chunks(value: u64) = value;
         max_expanded_bytes(value: u64) = value;
     }
 }

@@ -8,7 +8,7 @@
 
 pub(crate) mod big_int;
 mod graph;
-mod opcode;
+pub(crate) mod opcode;
 mod read;
 mod write;
 

@@ -31,6 +31,7 @@ use self::folder::Files;
 pub use self::folder::{index_or_file, shards_of};
 pub use self::subtree::{Subtree, load_state_dict};
 pub use self::value::PickledValue;
+use crate::distributed::{self, Recognized, SHARDING_INFO, has_pieces};
 use crate::error::{Error, ErrorKind, Result};
 use crate::globals::GlobalRef;
 use crate::name_index::NameIndex;
@@ -88,7 +89,12 @@ impl CheckpointReader {
     /// neither, the one variant that is there (`model.fp16.safetensors`), or all of the files whose
     /// names count them (`model-00001-of-00002.safetensors`). An index itself may be given as well.
     ///
+    /// The folder of a checkpoint that several processes wrote, or any file of it, gives the whole
+    /// tensors: `torch.distributed.checkpoint`, ZeRO, and a file of `torch.save` for each rank.
+    ///
     /// # Errors
+    /// - [`ErrorKind::Distributed`] when such a checkpoint is not whole, contradicts itself, or
+    ///   cannot be joined.
     /// - [`ErrorKind::NotFound`], [`ErrorKind::Io`] when the path cannot be read.
     /// - [`ErrorKind::Empty`], [`ErrorKind::NotACheckpoint`] when it is something else; the error
     ///   says what, and what to do.
@@ -129,9 +135,7 @@ impl CheckpointReader {
         options: &OpenOptions,
     ) -> Result<(Self, String)> {
         let open = |name: &str| -> Result<Self> {
-            if let Some(error) = folder::part_of_distributed(Path::new(name)) {
-                return Err(error);
-            }
+            folder::refuse_distributed(&[name])?;
             Self::open_bytes(&folder.open(name)?, folder, options)
         };
         if let Some(name) = name {
@@ -164,19 +168,49 @@ impl CheckpointReader {
     /// As for [`open_with`](Self::open_with).
     pub(crate) fn open_located(path: &Path, options: &OpenOptions) -> Result<(Self, PathBuf)> {
         if path.is_dir() {
+            let has_weights = folder::has_weights(path);
+            if let Some(recognized) = Recognized::in_folder(path, has_weights, options)? {
+                let reader = Self::open_distributed(&recognized, options)?;
+                return Ok((reader, recognized.folder));
+            }
             let (reader, name) = Self::open_named(&options.folder(path), None, options)?;
             return Ok((reader, path.join(name)));
         }
+        if path.is_file()
+            && let Some(recognized) = Recognized::of_file(path)
+        {
+            let reader = Self::open_distributed(&recognized, options)?;
+            return Ok((reader, recognized.folder));
+        }
         // The name of a file need not be Unicode, as names in a folder are.
         let open = || {
-            if let Some(error) = folder::part_of_distributed(path) {
-                return Err(error);
-            }
             let folder = options.folder(path.parent().unwrap_or(Path::new("")));
             Self::open_bytes(&options.source(path)?.into(), &folder, options)
         };
         let reader = open().map_err(|error| error.in_path(path))?;
-        Ok((reader, path.to_path_buf()))
+        let recognized = if reader.metadata.contains_key(SHARDING_INFO) {
+            Some(Recognized::of_safetensors(path))
+        } else {
+            // A rank's piece of a tensor is no tensor.
+            Recognized::of_pieces(path).filter(|_| has_pieces(&reader.globals))
+        };
+        match recognized {
+            None => Ok((reader, path.to_path_buf())),
+            Some(recognized) => {
+                let reader = Self::open_distributed(&recognized, options)?;
+                Ok((reader, recognized.folder))
+            }
+        }
+    }
+
+    fn open_distributed(recognized: &Recognized, options: &OpenOptions) -> Result<Self> {
+        let folder = &recognized.folder;
+        let opened = distributed::open(folder, &recognized.kind, options);
+        let mut reader = opened
+            .and_then(|opened| file::torch(opened, options))
+            .map_err(|error| error.in_path(folder))?;
+        reader.notes.extend(recognized.note.clone());
+        Ok(reader)
     }
 
     /// Opens the bytes of a file in a folder, which may be the index of others there.
@@ -227,7 +261,7 @@ impl CheckpointReader {
         }
     }
 
-    fn note(&mut self, note: String) {
+    pub(crate) fn note(&mut self, note: String) {
         self.notes.push(note);
     }
 

@@ -30,6 +30,17 @@ pub enum Format {
     ShardedSafeTensors,
     /// Files of `torch.save` with an index, never the outcome of [`sniff`].
     ShardedTorch,
+    /// A folder of `torch.distributed.checkpoint`, never the outcome of [`sniff`].
+    TorchDcp,
+    /// Safetensors files with pieces of tensors, as `torch.distributed.checkpoint` writes them for
+    /// Hugging Face, never the outcome of [`sniff`].
+    DcpSafeTensors,
+    /// A file of `torch.save` for each process, never the outcome of [`sniff`].
+    RankPickles,
+    /// A save of DeepSpeed's ZeRO, never the outcome of [`sniff`].
+    DeepSpeedZero,
+    /// A universal checkpoint of DeepSpeed, never the outcome of [`sniff`].
+    DeepSpeedUniversal,
     /// A zip archive without entries.
     EmptyZip,
     /// A GGUF model, as llama.cpp has it.
@@ -187,6 +198,11 @@ impl Format {
             Self::TorchScript,
             Self::ShardedSafeTensors,
             Self::ShardedTorch,
+            Self::TorchDcp,
+            Self::DcpSafeTensors,
+            Self::RankPickles,
+            Self::DeepSpeedZero,
+            Self::DeepSpeedUniversal,
             Self::EmptyZip,
             Self::Gguf,
             Self::Hdf5,
@@ -200,6 +216,18 @@ impl Format {
         ]
     }
 
+    /// Whether several processes wrote it, each a part.
+    pub fn is_distributed(self) -> bool {
+        matches!(
+            self,
+            Self::TorchDcp
+                | Self::DcpSafeTensors
+                | Self::RankPickles
+                | Self::DeepSpeedZero
+                | Self::DeepSpeedUniversal
+        )
+    }
+
     /// The format's name in `snake_case`, for scripts and for `nnx --json`.
     pub fn name(self) -> &'static str {
         match self {
@@ -211,6 +239,11 @@ impl Format {
             Self::TorchScript => "torchscript",
             Self::ShardedSafeTensors => "sharded_safetensors",
             Self::ShardedTorch => "sharded_torch",
+            Self::TorchDcp => "torch_dcp",
+            Self::DcpSafeTensors => "dcp_safetensors",
+            Self::RankPickles => "rank_pickles",
+            Self::DeepSpeedZero => "deepspeed_zero",
+            Self::DeepSpeedUniversal => "deepspeed_universal",
             Self::EmptyZip => "empty_zip",
             Self::Gguf => "gguf",
             Self::Hdf5 => "hdf5",
@@ -236,6 +269,11 @@ impl fmt::Display for Format {
             Self::TorchScript => "a TorchScript archive",
             Self::ShardedSafeTensors => "a sharded safetensors checkpoint",
             Self::ShardedTorch => "a sharded PyTorch checkpoint",
+            Self::TorchDcp => "a distributed checkpoint of PyTorch",
+            Self::DcpSafeTensors => "a distributed checkpoint of PyTorch in safetensors files",
+            Self::RankPickles => "a PyTorch file for each process",
+            Self::DeepSpeedZero => "a ZeRO checkpoint of DeepSpeed",
+            Self::DeepSpeedUniversal => "a universal checkpoint of DeepSpeed",
             Self::EmptyZip => "a zip archive without entries",
             Self::Gguf => "a GGUF model",
             Self::Hdf5 => "an HDF5 file",

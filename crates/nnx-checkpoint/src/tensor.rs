@@ -25,7 +25,9 @@ pub use bounds::contiguous_strides;
 pub use quantizer::Quantizer;
 #[cfg(feature = "safetensors")]
 pub use safetensors_view::SafeTensorsView;
-pub(crate) use storage::{ByteOrder, DerivedTensor, Record, RecordContent};
+pub(crate) use storage::{
+    ByteOrder, DerivedTensor, JoinedTensor, Record, RecordContent, TensorChunk, TensorChunks,
+};
 pub use storage::{Chunk, Storage};
 
 #[cfg(feature = "candle")]

@@ -30,7 +30,7 @@ mod zip;
 mod tests;
 
 pub use builder::TorchBuilder;
-pub(crate) use container::read as read_container;
+pub(crate) use container::{read as read_container, read_item};
 pub(crate) use foreign_zip::is_package;
 pub(crate) use load_context::LoadContext;
 pub(crate) use numbered::NumberedPickle;

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
-use nnx::checkpoint::{ConvertOptions, Dtype, TargetFormat, Worker};
+use nnx::checkpoint::{CheckpointPart, ConvertOptions, Dtype, TargetFormat, Worker};
 
 use crate::failure::Failure;
 use crate::outcome::Outcome;
@@ -61,9 +61,19 @@ Examples:
   nnx convert model.safetensors half.safetensors --dtype bfloat16
   nnx convert model.safetensors sharded/ --max-shard-size 5GB
   nnx convert downloads --out converted
+  nnx convert checkpoint/step-500 model.safetensors --strip-prefix model.
 
 Exit status: 0, 2 when something could not be converted, 130 when the command was interrupted. In
 the last two cases the target is unchanged.";
+
+const VERIFY_EXAMPLES: &str = "\
+Examples:
+  nnx verify model.pt
+  nnx verify checkpoint/step-500
+  nnx verify model.safetensors.index.json --json
+
+Exit status: 0 when the checkpoint is sound, 1 when something is wrong with it, 2 when it could not be \
+judged, 130 when the command was interrupted.";
 
 const COMPLETIONS_EXAMPLES: &str = "\
 Examples:
@@ -114,6 +124,13 @@ pub(crate) enum Command {
     /// Values that the target cannot hold are an error, which lists them.
     #[command(after_help = CONVERT_EXAMPLES)]
     Convert(Convert),
+    /// Check that a checkpoint is whole
+    ///
+    /// Reads every tensor, and compares it with the checksum that its file states; checks offsets,
+    /// shapes, and that what an index names is there. Of a checkpoint of several processes, checks
+    /// that the parts make whole tensors. Writes nothing.
+    #[command(after_help = VERIFY_EXAMPLES)]
+    Verify(Verify),
     /// Run a model on inputs
     ///
     /// INPUT is a NumPy array of numbers or token ids, a CSV file with one sample in each line, or a
@@ -198,6 +215,31 @@ pub(crate) struct Inspect {
     /// Show the names as a tree, with the size of each branch
     #[arg(long)]
     pub(crate) tree: bool,
+    #[command(flatten)]
+    pub(crate) distributed: Distributed,
+}
+
+/// What is wanted of a folder that several processes wrote.
+#[derive(Debug, Args)]
+pub(crate) struct Distributed {
+    /// Of a checkpoint of several processes: `model`, `optimizer` or `all`
+    #[arg(long, value_name = "PART", value_parser = part)]
+    pub(crate) part: Option<CheckpointPart>,
+    /// Take this save of a folder of several, such as `global_step500`
+    #[arg(long, value_name = "NAME")]
+    pub(crate) tag: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Verify {
+    /// The checkpoint: a file or a folder
+    pub(crate) path: PathBuf,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Take this save of a folder of several, such as `global_step500`
+    #[arg(long, value_name = "NAME")]
+    pub(crate) tag: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -270,6 +312,11 @@ pub(crate) struct Convert {
     /// Write a target that has no tensors, or only empty ones
     #[arg(long)]
     pub(crate) allow_empty: bool,
+    #[command(flatten)]
+    pub(crate) distributed: Distributed,
+    /// Write the state of several processes to a PyTorch file in its nested form
+    #[arg(long, conflicts_with = "out")]
+    pub(crate) nested: bool,
     /// Store tied tensors in a safetensors file once, and their other names in its metadata
     #[arg(long)]
     pub(crate) alias: bool,
@@ -306,6 +353,11 @@ fn dtype(name: &str) -> Result<Dtype, String> {
                 .collect();
             format!("expected one of {}", known.join(", "))
         })
+}
+
+fn part(text: &str) -> Result<CheckpointPart, String> {
+    CheckpointPart::from_name(text)
+        .ok_or_else(|| "expected `model`, `optimizer` or `all`".to_owned())
 }
 
 fn size(text: &str) -> Result<u64, String> {

@@ -53,12 +53,14 @@ fn options(arguments: &Convert) -> ConvertOptions {
         .overwrite(arguments.overwrite)
         .verify(!arguments.no_verify)
         .dry_run(arguments.dry_run)
+        .nested(arguments.nested)
         .tied(if arguments.alias {
             SharedTensors::Aliased
         } else {
             SharedTensors::Kept
         });
     options.to = arguments.to;
+    options.part = arguments.distributed.part;
     options.select.clone_from(&arguments.select);
     options.strip_prefix.clone_from(&arguments.strip_prefix);
     options.rename.clone_from(&arguments.rename);

@@ -13,10 +13,10 @@ use serde::Serialize;
 
 use self::contents::Contents;
 use self::tree::Tree;
-use crate::arguments::Inspect;
+use crate::arguments::{Distributed, Inspect};
 use crate::failure::Failure;
 use crate::json;
-use crate::opened::Opened;
+use crate::opened::{Opened, part_of};
 use crate::outcome::Outcome;
 use crate::terminal::Page;
 
@@ -48,7 +48,11 @@ struct WithTree<'a> {
 }
 
 fn read(arguments: &Inspect) -> Result<Contents, Failure> {
-    let opened = if arguments.hash {
+    let Distributed { part, tag } = &arguments.distributed;
+    let opened = if part.is_some() || tag.is_some() {
+        let path = part_of(&arguments.path, tag.as_deref())?;
+        Opened::open_part(&path, part.unwrap_or_default())?
+    } else if arguments.hash {
         Opened::open_whole(&arguments.path)?
     } else {
         Opened::open(&arguments.path)?

@@ -34,6 +34,7 @@ mod size;
 mod table;
 mod terminal;
 mod training;
+mod verify;
 mod wrap;
 
 use std::process::ExitCode;
@@ -59,6 +60,7 @@ fn run(command: &Command) -> Outcome {
         Command::Scan(arguments) => scan::run(arguments),
         Command::Diff(arguments) => diff::run(arguments),
         Command::Convert(arguments) => convert::run(arguments),
+        Command::Verify(arguments) => verify::run(arguments),
         Command::Predict(arguments) => networks::predict(arguments),
         Command::Evaluate(arguments) => networks::evaluate(arguments),
         Command::Generate(arguments) => networks::generate(arguments),

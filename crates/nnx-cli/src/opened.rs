@@ -1,8 +1,9 @@
 //! An open checkpoint, with the names that its user knows.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use nnx::checkpoint::{CheckpointReader, OpenOptions, Tensor, TensorEntry};
+use nnx::checkpoint::{CheckpointPart, CheckpointReader, OpenOptions, Tensor, TensorEntry};
 
 use crate::failure::Failure;
 use crate::remote_source::remote_source;
@@ -28,8 +29,21 @@ impl Opened {
         let options = OpenOptions::default().allow_dangerous_globals(true);
         match remote_source(path)? {
             Some(remote) => Ok(Self::new(remote.open(&options)?, None)),
-            None => Self::open_local(path),
+            None => Self::open_part(path, CheckpointPart::All),
         }
+    }
+
+    /// Opens a part of a checkpoint of several processes on the disk.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub(crate) fn open_part(path: &Path, part: CheckpointPart) -> Result<Self, Failure> {
+        let options = OpenOptions::default()
+            .allow_dangerous_globals(true)
+            .part(part);
+        let path = crate::hub::local(path)?;
+        let reader = CheckpointReader::open_with(&path, &options)?;
+        Ok(Self::new(reader, Some(path.into_owned())))
     }
 
     /// [`open`](Self::open) for a file that is read as a whole: one on the Hub is downloaded into the
@@ -39,16 +53,9 @@ impl Opened {
     /// When it cannot be read.
     pub(crate) fn open_whole(path: &Path) -> Result<Self, Failure> {
         if crate::hub::is_remote(path) {
-            return Self::open_local(path);
+            return Self::open_part(path, CheckpointPart::All);
         }
         Self::open(path)
-    }
-
-    fn open_local(path: &Path) -> Result<Self, Failure> {
-        let options = OpenOptions::default().allow_dangerous_globals(true);
-        let path = crate::hub::local(path)?;
-        let reader = CheckpointReader::open_with(&path, &options)?;
-        Ok(Self::new(reader, Some(path.into_owned())))
     }
 
     fn new(reader: CheckpointReader, path: Option<PathBuf>) -> Self {
@@ -89,6 +96,24 @@ impl Opened {
     fn full(&self, shown: &str) -> String {
         format!("{}{shown}", self.root)
     }
+}
+
+/// The checkpoint on the disk, or with a tag the save of that name in its folder.
+///
+/// # Errors
+/// When the tag is no name, or the checkpoint cannot be fetched.
+pub(crate) fn part_of<'a>(path: &'a Path, tag: Option<&str>) -> Result<Cow<'a, Path>, Failure> {
+    let local = crate::hub::local(path)?;
+    let Some(tag) = tag else {
+        return Ok(local);
+    };
+    let is_name = !tag.is_empty() && !tag.contains(['/', '\\']) && !matches!(tag, "." | "..");
+    if !is_name {
+        return Err(Failure::usage(
+            "a tag is the name of a folder in the checkpoint",
+        ));
+    }
+    Ok(Cow::Owned(local.join(tag)))
 }
 
 /// The name, or for a tensor that is the whole file a description.

@@ -51,6 +51,10 @@ pub const BODIES: &[Body] = &[
         run: crate::convert,
     },
     Body {
+        name: "distributed",
+        run: crate::distributed,
+    },
+    Body {
         name: "write",
         run: crate::write,
     },

@@ -36,6 +36,12 @@ pub fn fixtures() -> Vec<Bytes> {
     files
 }
 
+/// Whether a file is the metadata of `torch.distributed.checkpoint`.
+fn is_metadata(file: &[u8]) -> bool {
+    let class = b"torch.distributed.checkpoint.metadata";
+    sniff(file) == Some(Format::Pickle) && file.windows(class.len()).any(|part| part == class)
+}
+
 fn collect(folder: &Path, paths: &mut Vec<PathBuf>) {
     let entries =
         std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
@@ -66,6 +72,11 @@ pub fn seeds(body: Body) -> Vec<Vec<u8>> {
         "pickle" => files.iter().flat_map(programs).collect(),
         "zip" => with_unguarded(archives()),
         "safetensors" => of(&[Some(Format::SafeTensors), None]),
+        "distributed" => files
+            .iter()
+            .filter(|file| is_metadata(file))
+            .cloned()
+            .collect(),
         "write" => made_up(),
         "yaml" | "history" => of(&[None]),
         _ => {

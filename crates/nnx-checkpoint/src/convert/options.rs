@@ -3,7 +3,7 @@
 use super::share::Share;
 use crate::error::{Error, Result};
 use crate::setters::setters;
-use crate::{Dtype, Limits, TargetFormat};
+use crate::{CheckpointPart, Dtype, Limits, TargetFormat};
 
 /// The options of a conversion. The default takes everything over and changes nothing.
 ///
@@ -48,6 +48,12 @@ pub struct ConvertOptions {
     /// Whether a target without a tensor, or with empty ones alone, is written. Default: `false`,
     /// such a conversion is refused.
     pub allow_empty: bool,
+    /// The part of a checkpoint of several processes that is taken. Default: `None`, the model where
+    /// there is an optimizer too, else all.
+    pub part: Option<CheckpointPart>,
+    /// Whether a PyTorch file is written of a checkpoint of several processes in the nested form that
+    /// its state had in Python. Default: `false`, a dict of names.
+    pub nested: bool,
     /// How tensors that have several names are written. Default:
     /// [`SharedTensors::Kept`].
     pub tied: SharedTensors,
@@ -81,6 +87,8 @@ impl Default for ConvertOptions {
             drop_non_tensors: false,
             allow_dangerous_globals: false,
             allow_empty: false,
+            part: None,
+            nested: false,
             tied: SharedTensors::default(),
             compact: false,
             overwrite: false,
@@ -169,6 +177,8 @@ impl ConvertOptions {
         drop_non_tensors(drop: bool) = drop;
         allow_dangerous_globals(allow: bool) = allow;
         allow_empty(allow: bool) = allow;
+        part(part: CheckpointPart) = Some(part);
+        nested(nested: bool) = nested;
         tied(tied: SharedTensors) = tied;
         compact(compact: bool) = compact;
         overwrite(overwrite: bool) = overwrite;

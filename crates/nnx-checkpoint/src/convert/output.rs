@@ -100,7 +100,7 @@ pub(super) fn write(
 fn produce(plan: &FilePlan, source: &Path, to: &SyncSender<Result<Vec<u8>>>) {
     for piece in &plan.pieces {
         // The writer asks as well, and has the error to tell.
-        if !matches!(piece.storage.verbatim(), Ok(None)) {
+        if !matches!(piece.storage.verbatim(), Ok(None)) || piece.is_in_ranges() {
             continue;
         }
         let made = piece.storage.chunks(&mut |chunk| {
@@ -141,6 +141,7 @@ impl Output<'_, '_> {
                 }
                 crc
             }
+            None if piece.is_in_ranges() => Some(self.copy_ranges(piece)?),
             None => Some(self.take_made(piece.len())?),
         };
         let len = self.position.saturating_sub(position);
@@ -153,6 +154,23 @@ impl Output<'_, '_> {
         }
         self.written.push(Written { position, len, crc });
         Ok(crc.unwrap_or_default())
+    }
+
+    /// Copies a tensor that several processes saved, part by part, and returns the checksum of the
+    /// whole.
+    fn copy_ranges(&mut self, piece: &Piece) -> Result<u32> {
+        let in_source = |error: Error| error.in_tensor(&piece.label).in_path(self.source);
+        let ranges = piece.storage.stored_ranges().map_err(in_source)?;
+        let mut whole = crc32fast::Hasher::new();
+        for stored in ranges.unwrap_or_default() {
+            let crc = self.copy(&stored.range)?;
+            if let Some(crc) = crc {
+                stored.compare(crc).map_err(in_source)?;
+                let part = crc32fast::Hasher::new_with_initial_len(crc, stored.range.byte_len());
+                whole.combine(&part);
+            }
+        }
+        Ok(whole.finalize())
     }
 
     fn copy(&mut self, range: &ByteRange) -> Result<Option<u32>> {

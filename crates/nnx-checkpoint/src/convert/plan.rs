@@ -117,6 +117,19 @@ impl Piece {
     pub(super) fn len(&self) -> u64 {
         self.storage.byte_len() as u64
     }
+
+    /// Whether the bytes are large ranges of files, one behind the other, as those of a tensor that
+    /// several processes saved can be.
+    pub(super) fn is_in_ranges(&self) -> bool {
+        /// Smaller parts pass through memory, with those that are made.
+        const LEAST_RANGE: u64 = 1 << 20;
+        match self.storage.stored_ranges() {
+            Ok(Some(ranges)) => ranges
+                .iter()
+                .all(|stored| stored.range.byte_len() >= LEAST_RANGE),
+            _ => false,
+        }
+    }
 }
 
 impl Plan {
@@ -224,6 +237,22 @@ fn check_options(
     target: &Target<'_>,
     options: &ConvertOptions,
 ) -> Result<()> {
+    if options.nested {
+        let refused = if target.format != TargetFormat::Torch {
+            "a safetensors file has names and no nested state; write a PyTorch file"
+        } else if !reader.format().is_distributed() {
+            "the nested state is asked of a checkpoint of several processes, and the source is none: \
+             a PyTorch file keeps its structure as it is"
+        } else if options.renames() || options.drop_non_tensors || is_split(reader, options) {
+            "the nested state is written whole: with other names, without some values, or in several \
+             files it is a dict of names"
+        } else {
+            ""
+        };
+        if !refused.is_empty() {
+            return Err(Error::unsupported(refused));
+        }
+    }
     if target.format == TargetFormat::Torch {
         if !options.metadata.is_empty() {
             return Err(Error::unsupported(

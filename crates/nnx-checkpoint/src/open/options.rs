@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::error::Result;
 use crate::setters::setters;
-use crate::{Limits, LocalFolder, Source};
+use crate::{CheckpointPart, Limits, LocalFolder, Source};
 
 /// How a checkpoint is opened.
 ///
@@ -39,6 +39,13 @@ pub struct OpenOptions {
     /// name that it kept. Where both names have a dot in them, as names within a model have, such a
     /// name is listed with the tensor of the kept one. Default: `true`.
     pub restore_aliases: bool,
+    /// Whether a checkpoint of several processes is opened as the nested state that it was in
+    /// Python, not as a dict of names. The names of its tensors are the same either way. Default:
+    /// `false`.
+    pub nested: bool,
+    /// What is wanted of a checkpoint of several processes that has a model and an optimizer.
+    /// Default: [`CheckpointPart::All`].
+    pub part: CheckpointPart,
 }
 
 impl Default for OpenOptions {
@@ -49,6 +56,8 @@ impl Default for OpenOptions {
             verify: true,
             memory_map: true,
             restore_aliases: true,
+            nested: false,
+            part: CheckpointPart::All,
         }
     }
 }
@@ -60,6 +69,8 @@ impl OpenOptions {
         verify(verify: bool) = verify;
         memory_map(map: bool) = map;
         restore_aliases(restore: bool) = restore;
+        nested(nested: bool) = nested;
+        part(part: CheckpointPart) = part;
     }
 
     /// A folder on the disk, whose files are opened as the options say.

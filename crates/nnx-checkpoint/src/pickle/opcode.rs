@@ -28,14 +28,14 @@ pub fn opcodes() -> impl ExactSizeIterator<Item = Opcode> {
 
 macro_rules! opcodes {
     ($($protocol:literal { $($name:ident = $byte:literal),* $(,)? })*) => {
-        $($(pub(super) const $name: u8 = $byte;)*)*
+        $($(pub(crate) const $name: u8 = $byte;)*)*
 
         const ALL: &[Opcode] = &[
             $($(Opcode { name: stringify!($name), byte: $byte, protocol: $protocol },)*)*
         ];
 
         /// The opcode's name as `pickletools` has it, or none when the byte is no opcode.
-        pub(super) fn name(opcode: u8) -> Option<&'static str> {
+        pub(crate) fn name(opcode: u8) -> Option<&'static str> {
             match opcode {
                 $($($name => Some(stringify!($name)),)*)*
                 _ => None,

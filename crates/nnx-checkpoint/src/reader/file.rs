@@ -21,7 +21,8 @@ pub(super) fn read(bytes: &ByteRange, options: &OpenOptions) -> Result<Checkpoin
     }
 }
 
-fn torch(opened: OpenedTorch, options: &OpenOptions) -> Result<CheckpointReader> {
+/// Lists what an object holds.
+pub(super) fn torch(opened: OpenedTorch, options: &OpenOptions) -> Result<CheckpointReader> {
     let object = Arc::new(opened.object);
     // In a file with storages the tensors are PyTorch's own, and arrays are values beside them.
     let has_arrays = opened.format == Format::Pickle || object.storage_count() == 0;

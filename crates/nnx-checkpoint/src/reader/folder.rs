@@ -5,7 +5,7 @@ mod listing;
 
 use std::path::{Path, PathBuf};
 
-pub(super) use self::distributed::part as part_of_distributed;
+pub(super) use self::distributed::refuse as refuse_distributed;
 use self::listing::Listing;
 use super::{index, shards};
 use crate::error::{Error, ErrorKind, Result, names_in_words};
@@ -68,7 +68,8 @@ pub(super) fn weights(folder: &dyn Folder) -> Result<Weights> {
         }
     }
     let listing = Listing::read(folder)?;
-    if let Some(error) = distributed::folder(&listing) {
+    distributed::refuse(&listing.files(|_| Some(())))?;
+    if let Some(error) = distributed::not_joined(&listing) {
         return Err(error);
     }
     if let Some(found) = consolidated(&listing)
@@ -78,6 +79,12 @@ pub(super) fn weights(folder: &dyn Folder) -> Result<Weights> {
         return found;
     }
     Err(nothing(folder, &listing)?)
+}
+
+/// Whether a folder on the disk has weights of a standard name.
+pub(super) fn has_weights(folder: &Path) -> bool {
+    let mut paths = STANDARD_NAMES.iter().map(|name| folder.join(name));
+    paths.any(|path| path.is_file())
 }
 
 /// Meta's form: one file, or one for each process that the model was split over.

@@ -2,6 +2,7 @@
 
 mod chunks;
 mod derived;
+mod joined;
 mod record;
 
 use std::fmt;
@@ -13,6 +14,7 @@ use bytes::Bytes;
 
 pub use self::chunks::Chunk;
 pub(crate) use self::derived::DerivedTensor;
+pub(crate) use self::joined::{JoinedTensor, StoredRange, TensorChunk, TensorChunks};
 pub(crate) use self::record::{ByteOrder, Record, RecordContent};
 use crate::error::{Error, Result};
 use crate::source::{ByteRange, CHUNK_BYTES};
@@ -47,6 +49,8 @@ enum StorageSource {
     Record(Record),
     /// They are in several ranges, one behind the other.
     Chunks(Vec<ByteRange>),
+    /// They are in the boxes of a tensor that several processes saved.
+    Joined(Box<JoinedTensor>),
     /// They are the elements of a tensor of another storage.
     Computed(Box<DerivedTensor>),
 }
@@ -113,6 +117,16 @@ impl Storage {
         location: impl Into<Arc<str>>,
     ) -> Self {
         Self::with_source(StorageSource::Record(record), byte_len, location)
+    }
+
+    /// A storage of the elements of a tensor that several processes saved.
+    ///
+    /// # Errors
+    /// When it has more bytes than memory can have addresses.
+    pub(crate) fn from_joined(joined: JoinedTensor) -> Result<Self> {
+        let len = joined.byte_len()?;
+        let source = StorageSource::Joined(Box::new(joined));
+        Ok(Self::with_source(source, len, "cpu"))
     }
 
     /// A storage of the elements of a tensor.
@@ -192,7 +206,7 @@ impl Storage {
                 self.0.verified.get_or_init(|| ());
                 Ok(bytes)
             }
-            StorageSource::Chunks(_) | StorageSource::Computed(_) => {
+            StorageSource::Chunks(_) | StorageSource::Joined(_) | StorageSource::Computed(_) => {
                 let mut all = super::gather::reserved(self.byte_len())?;
                 self.chunks(&mut |chunk| {
                     all.extend_from_slice(chunk);
@@ -233,6 +247,7 @@ impl Storage {
         }
         match &self.0.source {
             StorageSource::Chunks(ranges) => ranges.iter().try_for_each(|range| range.chunks(each)),
+            StorageSource::Joined(joined) => joined.chunks(each),
             StorageSource::Computed(derived) => derived.chunks(each),
             _ => self.load()?.chunks(CHUNK_BYTES).try_for_each(each),
         }
@@ -254,7 +269,9 @@ impl Storage {
             StorageSource::Memory(_) => true,
             StorageSource::Range(range) => range.is_mapped(),
             StorageSource::Record(record) => record.is_mapped(),
-            StorageSource::Chunks(_) | StorageSource::Computed(_) => false,
+            StorageSource::Chunks(_) | StorageSource::Joined(_) | StorageSource::Computed(_) => {
+                false
+            }
         }
     }
 
@@ -268,7 +285,34 @@ impl Storage {
             StorageSource::Memory(bytes) => Ok(Some(bytes.into())),
             StorageSource::Range(range) => Ok(Some(range.clone())),
             StorageSource::Record(record) => record.verbatim(),
-            StorageSource::Chunks(_) | StorageSource::Computed(_) => Ok(None),
+            StorageSource::Chunks(_) | StorageSource::Joined(_) | StorageSource::Computed(_) => {
+                Ok(None)
+            }
+        }
+    }
+
+    /// The ranges that hold the bytes as they are, one behind the other, where a tensor that several
+    /// processes saved is in such ranges.
+    ///
+    /// # Errors
+    /// When a part of the tensor cannot be opened, or is not what the checkpoint says of it.
+    pub(crate) fn stored_ranges(&self) -> Result<Option<Vec<StoredRange>>> {
+        match &self.0.source {
+            StorageSource::Joined(joined) => joined.ranges(),
+            _ => Ok(None),
+        }
+    }
+
+    /// Looks at what the bytes will be made of, without reading them: whether the parts of a tensor
+    /// that several processes saved are there, and are what the checkpoint says of them.
+    ///
+    /// # Errors
+    /// When they are not.
+    pub(crate) fn check_source(&self) -> Result<()> {
+        match &self.0.source {
+            StorageSource::Joined(joined) => joined.check(),
+            StorageSource::Computed(derived) => derived.source().check_source(),
+            _ => Ok(()),
         }
     }
 

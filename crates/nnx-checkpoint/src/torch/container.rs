@@ -16,3 +16,12 @@ pub(crate) fn read(bytes: &ByteRange, context: &mut LoadContext) -> Result<Torch
         _ => legacy::read(bytes, None, context),
     }
 }
+
+/// Reads a file of `torch.save` that is an item of a larger file: an archive without a comment,
+/// which must fill the bytes.
+///
+/// # Errors
+/// When no archive fills them, and as for [`read`].
+pub(crate) fn read_item(bytes: &ByteRange, context: &mut LoadContext) -> Result<TorchObject> {
+    zip::read_item(bytes, context)
+}

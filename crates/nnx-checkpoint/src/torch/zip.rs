@@ -23,7 +23,15 @@ const MAX_VERSION: u32 = 10;
 /// Reads a zip container, or a TorchScript archive, which has the same storages and pickle; the
 /// storages' bytes are not read.
 pub(super) fn read(bytes: &ByteRange, context: &mut LoadContext) -> Result<TorchObject> {
-    let archive = ZipArchive::parse(bytes, &context.limits)?;
+    read_archive(ZipArchive::parse(bytes, &context.limits)?, context)
+}
+
+/// Reads a zip container that is an item of a larger file and must fill the bytes.
+pub(super) fn read_item(bytes: &ByteRange, context: &mut LoadContext) -> Result<TorchObject> {
+    read_archive(ZipArchive::parse_item(bytes, &context.limits)?, context)
+}
+
+fn read_archive(archive: ZipArchive, context: &mut LoadContext) -> Result<TorchObject> {
     let root = root_folder(&archive, context)?;
     check_version(&archive, &root, &context.limits)?;
     let big_endian = match record(&archive, &format!("{root}/byteorder"), &context.limits)? {

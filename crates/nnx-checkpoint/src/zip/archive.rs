@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::entry::{DEFLATED, STORED, ZipEntry, method_name};
+use super::eocd::Directory;
 use super::fields::{ENCRYPTED, MASKED, STRONGLY_ENCRYPTED};
 use super::inflate::inflate;
 use super::{central_directory, eocd, local_header};
@@ -41,6 +42,21 @@ impl ZipArchive {
     pub fn parse(source: impl Into<ByteRange>, limits: &Limits) -> Result<Self> {
         let source = source.into();
         let directory = eocd::find(&source)?;
+        Self::with_directory(source, directory, limits)
+    }
+
+    /// [`parse`](Self::parse) for one of many archives in one file: the end record has no comment, so
+    /// that its place is known, and a few hundred bytes are read instead of those that a comment may
+    /// take.
+    ///
+    /// # Errors
+    /// As for [`parse`](Self::parse), and when there is a comment.
+    pub(crate) fn parse_item(source: &ByteRange, limits: &Limits) -> Result<Self> {
+        let directory = eocd::at_end(source)?;
+        Self::with_directory(source.clone(), directory, limits)
+    }
+
+    fn with_directory(source: ByteRange, directory: Directory, limits: &Limits) -> Result<Self> {
         let entries = central_directory::read(&source, directory, limits)?;
         let mut names = NameIndex::with_capacity(entries.len());
         for (number, entry) in (0..).zip(&entries) {

@@ -12,6 +12,8 @@ pub(super) const END_BYTES: usize = 22;
 pub(super) const COMMENT_BYTES: usize = 65_535;
 /// Bytes of a 64-bit end record without extensions.
 pub(super) const END_64_BYTES: u64 = 56;
+/// Bytes that the central directory of a small archive takes, as the one of a tensor has it.
+const ITEM_DIRECTORY_BYTES: u64 = 1 << 10;
 /// Bytes of the locator.
 pub(super) const LOCATOR_BYTES: u64 = 20;
 
@@ -32,8 +34,8 @@ pub(super) struct Directory {
 /// counts when its comment ends with the file and its central directory ends where the end records
 /// begin. Exactly one may count.
 pub(super) fn find(source: &ByteRange) -> Result<Directory> {
-    let tail = Tail::read(source)?;
     let reach = END_BYTES.saturating_add(COMMENT_BYTES);
+    let tail = Tail::read(source, reach as u64)?;
     let floor = tail.bytes.len().saturating_sub(reach);
     let mut found = None;
     let mut refusal = None;
@@ -71,6 +73,20 @@ pub(super) fn find(source: &ByteRange) -> Result<Directory> {
     }
 }
 
+/// Finds the central directory of an archive whose end record has no comment and ends the bytes.
+pub(super) fn at_end(source: &ByteRange) -> Result<Directory> {
+    let reach = (END_BYTES as u64).saturating_add(ITEM_DIRECTORY_BYTES);
+    let tail = Tail::read(source, reach)?;
+    let at = source.byte_len().checked_sub(END_BYTES as u64);
+    let at = at.ok_or_else(|| {
+        Error::malformed(format!(
+            "expected an archive, found {} bytes",
+            source.byte_len()
+        ))
+    })?;
+    judge(&tail, at)
+}
+
 /// The last bytes of the file, in which the end records are looked for. They are read in one piece,
 /// with the usual 64-bit record and, of a small archive, the central directory.
 struct Tail<'a> {
@@ -81,8 +97,9 @@ struct Tail<'a> {
 }
 
 impl<'a> Tail<'a> {
-    fn read(source: &'a ByteRange) -> Result<Self> {
-        let reach = (END_BYTES.saturating_add(COMMENT_BYTES) as u64)
+    /// Reads the last `reach` bytes, and those of a 64-bit record in front of them.
+    fn read(source: &'a ByteRange, reach: u64) -> Result<Self> {
+        let reach = reach
             .saturating_add(LOCATOR_BYTES)
             .saturating_add(END_64_BYTES);
         let start = source.byte_len().saturating_sub(reach);

@@ -13,6 +13,7 @@ use super::{failure, report};
 use crate::arguments::Convert;
 use crate::failure::Failure;
 use crate::interrupt::{Interrupt, STATUS};
+use crate::opened::part_of;
 use crate::outcome::Outcome;
 use crate::progress::{Progress, Unit};
 use crate::remote::{Remote, RemoteTarget};
@@ -24,7 +25,12 @@ pub(super) fn run(
     options: &ConvertOptions,
     interrupt: &Interrupt,
 ) -> Outcome {
-    match convert(&arguments.source, target, options, interrupt) {
+    let tag = arguments.distributed.tag.as_deref();
+    let source = match part_of(&arguments.source, tag) {
+        Ok(source) => source,
+        Err(failure) => return Outcome::failure(&failure, arguments.json),
+    };
+    match convert(&source, target, options, interrupt) {
         Ok(done) if arguments.json => {
             Outcome::success(report::json(&arguments.source, &done, options))
         }

@@ -51,6 +51,11 @@ impl DerivedTensor {
         }
     }
 
+    /// The storage that the elements are of.
+    pub(super) fn source(&self) -> &Storage {
+        self.tensor.storage()
+    }
+
     /// The device of the storage that the elements are of.
     pub(super) fn location(&self) -> Arc<str> {
         Arc::clone(&self.tensor.storage().0.location)
