@@ -110,12 +110,11 @@ pub fn convert_with(
 /// ```
 /// use std::ops::ControlFlow;
 ///
-/// use nnx_checkpoint::{ConvertOptions, LocalFolder, StateDict, convert_between};
+/// use nnx_checkpoint::{ConvertOptions, LocalFolder, convert_between};
 /// # let folder = tempfile::tempdir()?;
-/// # let tensor = nnx_checkpoint::Tensor::from_bytes(vec![1, 2], nnx_checkpoint::Dtype::UInt8, &[2])?;
-/// # let mut state = StateDict::new();
-/// # state.insert("w", tensor);
-/// # state.save_safetensors(folder.path().join("a.safetensors"))?;
+/// # let tensor = nnx_checkpoint::Tensor::from_bytes(nnx_checkpoint::Dtype::UInt8, &[2], vec![1, 2])?;
+/// # let file = std::fs::File::create(folder.path().join("a.safetensors"))?;
+/// # nnx_checkpoint::safetensors::write(file, &[("w", &tensor)], None)?;
 ///
 /// let folder = LocalFolder::new(folder.path(), true);
 /// let done = convert_between(

@@ -41,6 +41,11 @@ fn convert() {
 }
 
 #[test]
+fn distributed() {
+    check("distributed", 500);
+}
+
+#[test]
 fn torch() {
     check("torch", 3_000);
 }
