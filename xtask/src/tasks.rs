@@ -34,6 +34,10 @@ pub(crate) const TASKS: &[Task] = &[
                 "--python PATH",
                 "an interpreter with the real NNx; all but `checkpoint` need it",
             ),
+            (
+                "--part NAME",
+                "the one part of the bench of checkpoints to run",
+            ),
         ],
     },
     Task {

@@ -113,8 +113,8 @@ pub fn convert_with(
 /// use nnx_checkpoint::{ConvertOptions, LocalFolder, convert_between};
 /// # let folder = tempfile::tempdir()?;
 /// # let tensor = nnx_checkpoint::Tensor::from_bytes(nnx_checkpoint::Dtype::UInt8, &[2], vec![1, 2])?;
-/// # let file = std::fs::File::create(folder.path().join("a.safetensors"))?;
-/// # nnx_checkpoint::safetensors::write(file, &[("w", &tensor)], None)?;
+/// # let mut file = std::fs::File::create(folder.path().join("a.safetensors"))?;
+/// # nnx_checkpoint::safetensors::write(&mut file, &[("w", &tensor)], None)?;
 ///
 /// let folder = LocalFolder::new(folder.path(), true);
 /// let done = convert_between(
