@@ -16,8 +16,9 @@ use super::torch_file::{TorchFile, key_text};
 use crate::error::{DistributedFault, Error, Result, names_in_words};
 use crate::open::{OpenOptions, OpenedTorch};
 use crate::pickle::{Node, NodeId};
+use crate::tensor::TensorChunk;
 use crate::torch::Layout;
-use crate::{CheckpointPart, Format, GlobalRef};
+use crate::{CheckpointPart, Dtype, Format, GlobalRef};
 
 /// Containers within one another that are followed.
 const MAX_DEPTH: usize = 64;
@@ -94,6 +95,13 @@ pub(super) fn open(folder: &Path, stem: &RankStem, options: &OpenOptions) -> Res
     ));
     // The part was chosen by the names of the files.
     state.finish(Format::RankPickles, &options.part(CheckpointPart::All))
+}
+
+/// A tensor that was joined of what all ranks have.
+struct WholeTensor {
+    dtype: Dtype,
+    shape: Vec<usize>,
+    chunks: Vec<TensorChunk>,
 }
 
 /// What an object of a file is to the join.
@@ -215,11 +223,8 @@ impl<'a> Join<'a> {
                         _ => return Err(self.disagree(rank, name)),
                     }
                 }
-                let (info, chunks) =
-                    dtensor::join(&tensors).map_err(|error| error.in_tensor(name))?;
-                let path = self.path.clone();
-                self.state
-                    .joined(name, path, info.0, &info.1, Box::new(chunks))
+                let whole = dtensor::join(&tensors).map_err(|error| error.in_tensor(name))?;
+                self.add(name, whole)
             }
             Piece::Sharded(_) => {
                 let mut tensors = Vec::new();
@@ -233,11 +238,9 @@ impl<'a> Join<'a> {
                     self.flat.push(name.to_owned());
                     return Ok(());
                 }
-                let (info, chunks) =
+                let whole =
                     sharded_tensor::join(&tensors).map_err(|error| error.in_tensor(name))?;
-                let path = self.path.clone();
-                self.state
-                    .joined(name, path, info.0, &info.1, Box::new(chunks))
+                self.add(name, whole)
             }
             Piece::Plain => {
                 for &(rank, id) in values {
@@ -300,6 +303,17 @@ impl<'a> Join<'a> {
             }
             Piece::Mapping(_) | Piece::Value => self.lowest(name, rank, first),
         }
+    }
+
+    fn add(&mut self, name: &str, whole: WholeTensor) -> Result<()> {
+        let WholeTensor {
+            dtype,
+            shape,
+            chunks,
+        } = whole;
+        let path = self.path.clone();
+        self.state
+            .joined(name, path, dtype, &shape, Box::new(chunks))
     }
 
     /// Adds a value as a rank has it.

@@ -176,7 +176,7 @@ impl Machine<'_> {
             op::TUPLE2 => self.tuple(2),
             op::TUPLE3 => self.tuple(3),
             op::TUPLE => {
-                let count = self.to_mark()?;
+                let count = self.above_mark()?;
                 self.tuple(count)
             }
             op::MARK => {
@@ -188,7 +188,7 @@ impl Machine<'_> {
             }
             op::POP => self.pop().map(drop),
             op::POP_MARK => {
-                let count = self.to_mark()?;
+                let count = self.above_mark()?;
                 self.drop_values(count)
             }
             op::DUP => {
@@ -196,12 +196,12 @@ impl Machine<'_> {
                 self.push(value)
             }
             op::FROZENSET => {
-                let count = self.to_mark()?;
+                let count = self.above_mark()?;
                 self.drop_values(count)?;
                 self.push(Value::OPAQUE)
             }
             op::ADDITEMS => {
-                let count = self.to_mark()?;
+                let count = self.above_mark()?;
                 self.drop_values(count)
             }
             op::EMPTY_LIST => {
@@ -211,13 +211,13 @@ impl Machine<'_> {
             }
             op::APPEND => self.append(1),
             op::APPENDS => {
-                let count = self.to_mark()?;
+                let count = self.above_mark()?;
                 self.append(count)
             }
             op::EMPTY_DICT => self.dict(),
             op::SETITEM => self.set_items(2),
             op::SETITEMS => {
-                let count = self.to_mark()?;
+                let count = self.above_mark()?;
                 self.set_items(count)
             }
             op::MEMOIZE => self.memoize(self.memo.len() as u64),
@@ -288,8 +288,8 @@ impl Machine<'_> {
         value.ok_or_else(|| not_metadata("a pickle that takes a value from an empty stack"))
     }
 
-    /// Takes the last mark away and says how many values are above it.
-    fn to_mark(&mut self) -> Result<usize> {
+    /// How many values are above the last mark, which is taken away.
+    fn above_mark(&mut self) -> Result<usize> {
         let mark = self.marks.pop();
         let count = mark.and_then(|mark| self.stack.len().checked_sub(mark));
         count.ok_or_else(|| not_metadata("a pickle without the mark that an opcode needs"))

@@ -2,6 +2,7 @@
 //!
 //! Source: `torch/distributed/tensor/placement_types.py` and `device_mesh.py`.
 
+use super::WholeTensor;
 use crate::Dtype;
 use crate::distributed::cover::{self, ChunkBox, product};
 use crate::distributed::torch_file::{TorchFile, attribute, attribute_of_state, shape};
@@ -286,7 +287,7 @@ fn placement(graph: &Graph, id: NodeId) -> Option<Placement> {
 ///
 /// # Errors
 /// When the ranks disagree, or do not have what their placements say.
-pub(super) fn join(ranks: &[DTensor<'_>]) -> Result<((Dtype, Vec<usize>), Vec<TensorChunk>)> {
+pub(super) fn join(ranks: &[DTensor<'_>]) -> Result<WholeTensor> {
     let Some(first) = ranks.first() else {
         return Err(Error::malformed("a tensor of no rank"));
     };
@@ -355,7 +356,11 @@ pub(super) fn join(ranks: &[DTensor<'_>]) -> Result<((Dtype, Vec<usize>), Vec<Te
         .map(|&size| i64::try_from(size).unwrap_or(i64::MAX))
         .collect();
     cover::check(&whole, &boxes)?;
-    Ok(((first.dtype, first.shape.clone()), chunks))
+    Ok(WholeTensor {
+        dtype: first.dtype,
+        shape: first.shape.clone(),
+        chunks,
+    })
 }
 
 /// A chunk for each combination of runs.

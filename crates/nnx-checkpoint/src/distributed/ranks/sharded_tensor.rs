@@ -2,6 +2,7 @@
 //!
 //! Source: `torch/distributed/_shard/sharded_tensor/api.py` and `metadata.py`.
 
+use super::WholeTensor;
 use crate::Dtype;
 use crate::distributed::cover::{self, ChunkBox};
 use crate::distributed::torch_file::{TorchFile, attribute, shape};
@@ -80,7 +81,7 @@ impl<'a> ShardedTensor<'a> {
 ///
 /// # Errors
 /// When the ranks disagree, or their shards are not those of the metadata.
-pub(super) fn join(ranks: &[ShardedTensor<'_>]) -> Result<((Dtype, Vec<usize>), Vec<TensorChunk>)> {
+pub(super) fn join(ranks: &[ShardedTensor<'_>]) -> Result<WholeTensor> {
     let Some(first) = ranks.first() else {
         return Err(Error::malformed("a tensor of no rank"));
     };
@@ -158,5 +159,9 @@ pub(super) fn join(ranks: &[ShardedTensor<'_>]) -> Result<((Dtype, Vec<usize>), 
         .map(|&size| i64::try_from(size).unwrap_or(i64::MAX))
         .collect();
     cover::check(&whole, &boxes)?;
-    Ok(((first.dtype, first.shape.clone()), chunks))
+    Ok(WholeTensor {
+        dtype: first.dtype,
+        shape: first.shape.clone(),
+        chunks,
+    })
 }
