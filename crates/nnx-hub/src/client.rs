@@ -2,13 +2,14 @@
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use serde_json::Value as Json;
 
 use crate::api_request::{ApiRequest, Payload};
 use crate::digest::Hasher;
 use crate::error::{Error, ErrorKind, Result, shown};
+use crate::mutex::locked;
 use crate::progress::{Event, Progress};
 use crate::retry::{Failure, Retry};
 use crate::status_error::status_error;
@@ -236,11 +237,6 @@ pub(crate) fn json(request: &ApiRequest<'_>, mut response: Response) -> Result<J
             Failure::Permanent(error)
         }
     })
-}
-
-/// The contents of a lock. A thread that panicked has not left them in a partial state.
-pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Reports the number of bytes that were read, and fails if the file ends too early. Otherwise the

@@ -1,7 +1,6 @@
 //! Writing a model folder.
 
 mod copy;
-mod staging;
 
 #[cfg(feature = "candle")]
 use std::collections::BTreeMap;
@@ -16,12 +15,11 @@ use nnx_params::{State, Value};
 use serde::Serialize;
 
 pub use self::copy::copy_files;
-pub(crate) use self::staging::Staging;
-pub use self::staging::remove_abandoned;
 use crate::config_json::{config_json, from_serde, ordered_json};
 use crate::error::{BoxError, Error, Result};
 use crate::folder::{CARD, CONFIG};
 use crate::safe_path;
+use crate::staging::Staging;
 use crate::weights::{INDEX, WEIGHTS, is_weights, replaced, shard_names};
 
 /// The number of bytes that are compared at a time.

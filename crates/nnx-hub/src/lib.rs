@@ -40,6 +40,7 @@ mod http_date;
 mod http_transport;
 mod hub;
 mod mixin;
+mod mutex;
 #[cfg(feature = "nnx")]
 mod nn_model;
 mod options;
@@ -51,6 +52,7 @@ mod retry;
 mod safe_path;
 mod setters;
 mod settings;
+mod staging;
 mod status_error;
 mod token;
 mod transport;
@@ -63,7 +65,7 @@ pub use config_json::config_json;
 pub use digest::Digest;
 pub use error::{BoxError, Error, ErrorKind, Result};
 pub use folder::Folder;
-pub use folder_writer::{FolderWriter, copy_files, remove_abandoned};
+pub use folder_writer::{FolderWriter, copy_files};
 #[cfg(feature = "online")]
 pub use http_transport::HttpTransport;
 pub use hub::{
@@ -80,6 +82,7 @@ pub use proxies::Proxies;
 pub use repo_id::RepoId;
 pub use retry::Retry;
 pub use settings::Settings;
+pub use staging::remove_abandoned;
 pub use token::Token;
 pub use transport::{Body, Header, Method, Request, Response, Transport, TransportError};
 pub use tree_entry::TreeEntry;

@@ -5,11 +5,12 @@ use std::path::Path;
 use crate::card::ModelCard;
 use crate::error::{BoxError, Error, Result};
 use crate::folder::Folder;
-use crate::folder_writer::{FolderWriter, Staging};
+use crate::folder_writer::FolderWriter;
 use crate::hub::{Hub, SnapshotOptions, Upload};
 use crate::options::{LoadOptions, PushOptions, SaveOptions};
 use crate::progress::Event;
 use crate::repo_id::RepoId;
+use crate::staging::Staging;
 
 /// The default commit message of Python's mixin.
 const COMMIT_MESSAGE: &str = "Push model using huggingface_hub.";

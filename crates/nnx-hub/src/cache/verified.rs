@@ -14,8 +14,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 
 use super::{RepoCache, temporary};
-use crate::client::locked;
 use crate::digest::Digest;
+use crate::mutex::locked;
 
 /// The version of the form that is read and written.
 const FORMAT_VERSION: u64 = 1;

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use super::Hub;
-use crate::client::locked;
 use crate::error::Result;
+use crate::mutex::locked;
 use crate::progress::{Direction, Event, Progress};
 
 /// With more files than this at the same time, each only waits for the others.
