@@ -98,7 +98,7 @@ impl CheckpointReader {
     /// - [`ErrorKind::NotFound`], [`ErrorKind::Io`] when the path cannot be read.
     /// - [`ErrorKind::Empty`], [`ErrorKind::NotACheckpoint`] when it is something else; the error
     ///   says what, and what to do.
-    /// - [`ErrorKind::UnsafeGlobal`] when a pickle names a [dangerous](`SafetyLevel::Dangerous`) global,
+    /// - [`ErrorKind::UnsafeGlobal`] when a pickle names a [dangerous](crate::SafetyLevel::Dangerous) global,
     ///   unless [`OpenOptions::allow_dangerous_globals`] is set, or the name is of `getattr` or
     ///   `functools.partial` and what they are given is not dangerous.
     /// - [`ErrorKind::NameCollision`] when two values would get one name.
@@ -107,8 +107,6 @@ impl CheckpointReader {
     /// - [`ErrorKind::LimitExceeded`] when one of the [`Limits`](crate::Limits) is reached.
     /// - [`ErrorKind::Malformed`], [`ErrorKind::Unsupported`] when the file contradicts its format,
     ///   or holds a tensor that is not understood.
-    ///
-    /// [`SafetyLevel::Dangerous`]: crate::SafetyLevel::Dangerous
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         let (reader, _) = Self::open_located(path.as_ref(), options)?;
         Ok(reader)
