@@ -105,6 +105,30 @@ fn not_metadata(what: &str) -> Error {
     )
 }
 
+/// What can be called; an opaque value may be anything.
+const CALLABLES: &[Kind] = &[Kind::Global, Kind::Opaque];
+/// What arguments can be.
+const TUPLES: &[Kind] = &[Kind::Ints, Kind::IntsAlone, Kind::Tuple];
+/// What can be given a state.
+const OBJECTS: &[Kind] = &[
+    Kind::Opaque,
+    Kind::Tensor,
+    Kind::Bytes,
+    Kind::Chunk,
+    Kind::Index,
+    Kind::Info,
+    Kind::Properties,
+    Kind::Metadata,
+];
+
+/// Refuses a value of another kind.
+fn expect(value: Value, kinds: &[Kind], what: &str) -> Result<()> {
+    if kinds.contains(&value.kind()) {
+        return Ok(());
+    }
+    Err(not_metadata(what))
+}
+
 struct Machine<'a> {
     input: MetadataInput<'a>,
     tables: &'a mut Tables,
@@ -147,7 +171,10 @@ impl Machine<'_> {
     fn step(&mut self, opcode: u8) -> Result<()> {
         match opcode {
             op::PROTO => self.input.skip(1),
-            op::FRAME => self.input.skip(8),
+            op::FRAME => {
+                let len = self.input.unsigned(8)?;
+                self.input.require(len)
+            }
             op::NONE => self.push(Value::NONE),
             op::NEWTRUE | op::NEWFALSE | op::EMPTY_SET => self.push(Value::OPAQUE),
             op::BINFLOAT => self.input.skip(8).and_then(|()| self.push(Value::OPAQUE)),
@@ -202,7 +229,9 @@ impl Machine<'_> {
             }
             op::ADDITEMS => {
                 let count = self.above_mark()?;
-                self.drop_values(count)
+                self.drop_values(count)?;
+                let target = self.top()?;
+                expect(target, &[Kind::Opaque], "items that are added to no set")
             }
             op::EMPTY_LIST => {
                 let number = self.container()?;
@@ -255,12 +284,12 @@ impl Machine<'_> {
             }
             op::REDUCE => self.reduce(),
             op::NEWOBJ => {
-                let (_, class) = (self.pop()?, self.pop()?);
-                self.new_object(class)
+                let (args, class) = (self.pop()?, self.pop()?);
+                self.new_object(class, args)
             }
             op::NEWOBJ_EX => {
-                let (_, _, class) = (self.pop()?, self.pop()?, self.pop()?);
-                self.new_object(class)
+                let (_, args, class) = (self.pop()?, self.pop()?, self.pop()?);
+                self.new_object(class, args)
             }
             op::BUILD => self.build(),
             other => {
@@ -347,10 +376,8 @@ impl Machine<'_> {
             return self.push(Value::OPAQUE);
         }
         let bytes = self.input.take(len)?;
-        let value = match std::str::from_utf8(&bytes) {
-            Ok(text) => Value::new(Kind::Text, self.tables.texts.number(text)?),
-            Err(_) => Value::OPAQUE,
-        };
+        let text = std::str::from_utf8(&bytes).map_err(|_| not_metadata("a text not in UTF-8"))?;
+        let value = Value::new(Kind::Text, self.tables.texts.number(text)?);
         let (allowed, found) = (self.limits.max_listed, self.tables.texts.len() as u64);
         if found > allowed {
             return Err(Error::limit("max_listed", allowed, found));
@@ -436,21 +463,26 @@ impl Machine<'_> {
     fn append(&mut self, count: usize) -> Result<()> {
         let items = self.take(count)?;
         self.count_contained(items.len() as u64)?;
-        let list = self.top()?.index_of(Kind::List);
-        if let Some(list) = list.and_then(|list| self.lists.get_mut(&list)) {
-            list.extend(items);
+        let target = self.top()?;
+        let list = target.index_of(Kind::List);
+        match list.and_then(|list| self.lists.get_mut(&list)) {
+            Some(list) => list.extend(items),
+            None => expect(target, &[Kind::Opaque], "items that are added to no list")?,
         }
         Ok(())
     }
 
     fn set_items(&mut self, count: usize) -> Result<()> {
         let items = self.take(count)?;
-        // The pairs of a state are taken out again, and count as one.
-        let dict = self.top()?.index_of(Kind::Dict);
-        let Some(dict) = dict.and_then(|dict| self.dicts.get_mut(&dict)) else {
-            return Ok(());
+        let (pairs, []) = items.as_chunks::<2>() else {
+            return Err(not_metadata("keys and values that are no pairs"));
         };
-        let (pairs, _) = items.as_chunks::<2>();
+        let target = self.top()?;
+        let dict = target.index_of(Kind::Dict);
+        let Some(dict) = dict.and_then(|dict| self.dicts.get_mut(&dict)) else {
+            return expect(target, &[Kind::Opaque], "pairs that are added to no dict");
+        };
+        // The pairs of a state are taken out again, and count as one.
         dict.extend(pairs.iter().map(|&[key, value]| (key, value)));
         if dict.len() > 16 {
             self.count_contained(pairs.len() as u64)?;
@@ -520,6 +552,8 @@ impl Machine<'_> {
 
     fn reduce(&mut self) -> Result<()> {
         let (args, callable) = (self.pop()?, self.pop()?);
+        expect(callable, CALLABLES, "a call of no function")?;
+        expect(args, TUPLES, "arguments that are no tuple")?;
         match self.known(callable) {
             Known::Size => {
                 let ints = args.index_of(Kind::IntsAlone);
@@ -531,7 +565,9 @@ impl Machine<'_> {
         }
     }
 
-    fn new_object(&mut self, class: Value) -> Result<()> {
+    fn new_object(&mut self, class: Value, args: Value) -> Result<()> {
+        expect(class, CALLABLES, "an object of no class")?;
+        expect(args, TUPLES, "arguments that are no tuple")?;
         let tables = &mut *self.tables;
         let value =
             match self
@@ -585,6 +621,7 @@ impl Machine<'_> {
     fn build(&mut self) -> Result<()> {
         let state = self.pop()?;
         let object = self.top()?;
+        expect(object, OBJECTS, "a state of no object")?;
         let pairs = state
             .index_of(Kind::Dict)
             .and_then(|dict| self.dicts.remove(&dict));

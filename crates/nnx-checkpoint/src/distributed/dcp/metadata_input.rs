@@ -78,12 +78,18 @@ impl<'a> MetadataInput<'a> {
         Ok(())
     }
 
-    /// The next bytes.
-    pub(super) fn take(&mut self, len: u64) -> Result<Vec<u8>> {
+    /// Checks that so many bytes follow.
+    pub(super) fn require(&self, len: u64) -> Result<()> {
         let left = self.range.byte_len().saturating_sub(self.position);
         if len > left {
             return Err(self.ended(len));
         }
+        Ok(())
+    }
+
+    /// The next bytes.
+    pub(super) fn take(&mut self, len: u64) -> Result<Vec<u8>> {
+        self.require(len)?;
         (0..len).map(|_| self.byte()).collect()
     }
 
