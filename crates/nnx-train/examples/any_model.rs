@@ -1,4 +1,4 @@
-//! Trains a model that NNx does not know: `cargo run -p nnx-train --example own_model -- /tmp/own`
+//! Trains a model that NNx does not know: `cargo run -p nnx-train --example any_model -- /tmp/own`
 #![expect(clippy::print_stdout, reason = "an example prints")]
 
 use candle_core::{DType, Device, Tensor, Var};
