@@ -1,11 +1,11 @@
-//! What every declared class has in common: states, and the keys that this version does not know.
+//! The parts that every declared class has: states, and the keys that this version does not know.
 
 use crate::class::arguments::Arguments;
 use crate::class::pickled::{PickledValue, PythonClass};
 use crate::error::{Error, Result};
 use crate::value::State;
 
-/// What [`python_class!`](super::python_class) makes of a declaration.
+/// A class that [`python_class!`](super::python_class) declares.
 pub(crate) trait Declared: PythonClass {
     /// The first part of the object.
     type Head: Head;

@@ -1,4 +1,4 @@
-//! Which net a model has, where it runs and what it minimises.
+//! The parameters of a model: its net, its device and its loss.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use crate::value::{State, Value};
 
 python_class! {
     class {
-        /// Which net a model has, where it runs and what it minimises.
+        /// The parameters of a model: its net, its device and its loss.
         ///
         /// ```
         /// use nnx_params::{Devices, NNModelParams, Nets};
@@ -33,13 +33,13 @@ python_class! {
         read state: |known: &mut State| refuse_none(known.get("net"));
     }
     fields {
-        /// What builds the net.
+        /// The builder of the net.
         net: Option<NetDescriptor> => Option<&NetDescriptor> =
             optional(|_, _, value| NetDescriptor::from_state(value)).always();
         /// Where the model runs.
         device: Devices => Devices = defaulted(Devices::from_value, Devices::Cpu).always(),
             set Devices, "Default: the CPU.";
-        /// What training minimises.
+        /// The loss that training minimises.
         loss: Losses => Losses = defaulted(Losses::from_value, Losses::CrossEntropy).always(),
             set Losses, "Default: cross entropy.";
         /// Whether training runs in automatic float16 on CUDA.

@@ -20,7 +20,7 @@ text_enum! {
 }
 
 text_enum! {
-    /// What happens on a device that cannot run the precision.
+    /// The fallback on a device that cannot run the precision.
     PrecisionFallback {
         /// Refuse, the default.
         Error => "error",
@@ -47,7 +47,7 @@ python_class! {
         /// The precision.
         mode: PrecisionMode => PrecisionMode =
             defaulted(PrecisionMode::from_value, PrecisionMode::Fp32).always();
-        /// What happens on a device that cannot run the precision.
+        /// The fallback on a device that cannot run the precision.
         fallback: PrecisionFallback => PrecisionFallback =
             defaulted(PrecisionFallback::from_value, PrecisionFallback::Error);
     }

@@ -1,4 +1,4 @@
-//! What a supervised model's outputs and targets mean.
+//! The task of a supervised model: the meaning of its outputs and targets.
 
 use std::fmt;
 

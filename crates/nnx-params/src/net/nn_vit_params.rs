@@ -103,7 +103,7 @@ fn with_defaults(fields: State) -> State {
     fields.followed_by(&defaults)
 }
 
-/// What Python's `float()` makes of a probability.
+/// A probability as Python's `float()` converts it.
 fn dropout(class: &'static str, field: &str, value: &Value) -> Result<Number> {
     finite(class, field, value, &PROBABILITY).map(|given| Number::Float(given.as_f64()))
 }

@@ -1,4 +1,4 @@
-//! What the parameters of both ways of training have.
+//! The parameters that both ways of training have.
 
 use crate::class::{Arguments, FieldType, object, text_enum};
 use crate::error::{Error, Result};
@@ -66,7 +66,7 @@ macro_rules! training_class {
                         $crate::training::training_class::metrics, Vec::new(),
                     ),
                     each $crate::registry::MetricSpec, "Default: none.";
-                /// What the choice of the best epoch tracks.
+                /// The metric that decides which epoch is the best.
                 monitor: Option<$crate::record::MonitorSpec>
                     => Option<&$crate::record::MonitorSpec> =
                     $crate::class::by($crate::training::training_class::monitor).or(None),

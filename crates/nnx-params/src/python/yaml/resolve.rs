@@ -1,8 +1,8 @@
-//! What a plain scalar means by the implicit rules of YAML 1.1, those of PyYAML's resolver.
+//! The meaning of a plain scalar by the implicit rules of YAML 1.1, those of PyYAML's resolver.
 
 use crate::value::Value;
 
-/// What a plain scalar resolves to.
+/// The meaning of a plain scalar.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Resolved {
     /// A text.
