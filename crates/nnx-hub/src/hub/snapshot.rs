@@ -13,7 +13,7 @@ use crate::safe_path;
 use crate::setters::setters;
 use crate::tree_entry::TreeEntry;
 
-/// Which files of a repository are requested.
+/// The revision and the files of a request for a repository.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct SnapshotOptions {
