@@ -66,7 +66,7 @@ pub struct NNRun {
     idps: Vec<NNIterationDataPoint>,
     /// The folder of the journal that holds all records, if there is one.
     history: Option<PathBuf>,
-    /// What was read of that journal; `None` until a run is loaded.
+    /// Answers from that journal; `None` until a run is loaded.
     journal: Option<JournalCache>,
     metadata: State,
     /// The problem of `metadata.yaml`.
