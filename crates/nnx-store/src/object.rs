@@ -28,7 +28,7 @@ pub(crate) struct Object {
 /// An open object.
 pub(crate) struct Opened {
     pub(crate) bytes: ByteRange,
-    /// What the user should know.
+    /// A note for the user.
     pub(crate) note: Option<String>,
 }
 
@@ -86,7 +86,7 @@ fn whole(client: &Arc<dyn ObjectStore>, key: &Key) -> Result<Opened> {
     let (client, at) = (Arc::clone(client), key.clone());
     let bytes = runtime::wait(async move {
         let found = client.get(&at).await?;
-        // What the header says now; the body is not read beyond it.
+        // The header gives the size as it is now; the body is not read beyond it.
         if found.meta.size > MAX_WHOLE_BYTES {
             return Ok(Err(found.meta.size));
         }

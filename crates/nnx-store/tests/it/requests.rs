@@ -48,7 +48,7 @@ impl Write for Sparse {
     }
 }
 
-/// What `torch.save` writes of a state dict of 2 GiB in 500 tensors.
+/// The file of a state dict of 2 GiB in 500 tensors, as `torch.save` writes it.
 fn large_file() -> File {
     let mut builder = TorchBuilder::new();
     let mut pairs = Vec::new();
