@@ -22,7 +22,7 @@ use crate::wrap::wrapped;
 /// Columns before a fault.
 const INDENT: usize = 2;
 
-/// What was found, for people and scripts.
+/// The result of a verification, for people and scripts.
 #[derive(Serialize)]
 struct Report {
     #[serde(flatten)]

@@ -60,7 +60,7 @@ impl Display {
         }
     }
 
-    /// What is left at the speed so far.
+    /// The remaining time, at the speed so far.
     fn left(&self) -> Option<String> {
         let left = self
             .total?

@@ -13,7 +13,7 @@ pub(super) fn command(words: impl Iterator<Item = OsString>, run: &str, epochs: 
     let mut out = "nnx".to_owned();
     let words = words.skip(1);
     let words: Vec<_> = { words.map(|word| word.to_string_lossy().into_owned()) }.collect();
-    // What is behind `--` is no option.
+    // The words behind `--` are no options.
     let end = words.iter().position(|word| word == "--");
     let (options, others) = words.split_at(end.unwrap_or(words.len()));
     let mut words = options.iter();

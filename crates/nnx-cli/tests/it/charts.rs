@@ -13,7 +13,7 @@ const DENSITY: f64 = 2.0;
 
 const NAN: f64 = f64::NAN;
 
-/// What `NNRun.load(id)._epoch_series()` of NNx 0.4.1 gives.
+/// The result of `NNRun.load(id)._epoch_series()` in NNx 0.4.1.
 struct Series {
     version: &'static str,
     id: &'static str,
@@ -229,7 +229,7 @@ fn check(drawing: &str, series: &Series, metric: &str, values: &[f64], log: bool
     let marks = marks(drawing, series.id, metric);
     assert_eq!(marks.len(), expected.len(), "{} {metric}", series.id);
     let joined = points(drawing, series.id, metric);
-    // What has no neighbour has no line.
+    // A mark without a neighbour has no line.
     assert_eq!(joined.len(), if marks.len() > 1 { marks.len() } else { 0 });
     for (place, (epoch, value)) in marks.iter().zip(&expected) {
         let found = (x.value(place.0), y.value(place.1));

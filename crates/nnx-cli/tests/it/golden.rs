@@ -49,7 +49,7 @@ fn is_of_this_build(file: &Path) -> bool {
         .all(|(is_built, is_needed)| *is_built || !is_needed)
 }
 
-/// What is wrong with a golden file.
+/// The difference between a golden file and the output of its command.
 fn judge(file: &Path) -> Option<String> {
     let expected = fs::read_to_string(file).expect("a golden file is UTF-8");
     let command = expected.lines().next().expect("a golden file has a line");

@@ -1,4 +1,4 @@
-//! What is trained on.
+//! Training on each kind of data.
 
 use std::fmt::Write as _;
 use std::fs;
