@@ -58,7 +58,7 @@ pub fn dropout(xs: &Tensor, p: f64, mode: &mut Mode<'_>) -> Result<Tensor> {
     Ok((xs * noise)?)
 }
 
-/// What each of `count` elements is multiplied by: zero, or the factor for what is kept.
+/// The factors of `count` elements: zero for a dropped one, and `1 / keep` for the others.
 fn noise(count: usize, keep: f64, generator: &mut Generator) -> Result<Vec<f32>> {
     let mut noise = Vec::new();
     noise.try_reserve_exact(count).map_err(|_| {

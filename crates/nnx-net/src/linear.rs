@@ -318,7 +318,7 @@ fn weight(
     )
 }
 
-/// What the product of LoRA's matrices is multiplied by.
+/// The factor of the product of LoRA's matrices.
 #[expect(
     clippy::cast_precision_loss,
     reason = "Python divides by the integer as a float too"

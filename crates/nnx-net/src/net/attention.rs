@@ -24,7 +24,7 @@ pub(super) struct Attention {
     dropout_prob: f64,
 }
 
-/// What the attention of a language model sees beside its tokens.
+/// The inputs of a language model's attention beside its tokens.
 #[derive(Debug)]
 pub(super) struct Causal<'a> {
     /// The angles by which queries and keys are rotated.

@@ -1,4 +1,4 @@
-//! What all nets share.
+//! The trait of all nets.
 
 use std::fmt::Debug;
 

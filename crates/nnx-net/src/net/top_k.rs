@@ -2,8 +2,8 @@
 
 /// The indices of the `k` largest elements, the largest first; NaN is above all.
 ///
-/// Which ones of equal elements are taken follows from the partition that PyTorch's `topk` runs,
-/// the quickselect of the C++ library: a row of zeros has every router logit equal, and the experts
+/// The choice among equal elements follows from the partition that PyTorch's `topk` runs, the
+/// quickselect of the C++ library: a row of zeros has every router logit equal, and the experts
 /// must be those that Python asks.
 pub(super) fn top_k(row: &[f32], k: usize) -> Vec<u32> {
     let mut queue: Vec<(f32, u32)> = row.iter().copied().zip(0..).collect();
