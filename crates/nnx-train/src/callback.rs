@@ -1,4 +1,4 @@
-//! What a training calls at its moments.
+//! Callbacks: code that a training calls at its moments.
 
 use nnx_params::{MetricSpec, MonitorSpec, NNIterationDataPoint};
 
@@ -65,7 +65,7 @@ pub trait Callback {
         Ok(())
     }
 
-    /// See the table. What it changes of the model is in the checkpoint `last`.
+    /// See the table. The checkpoint `last` has the changes that it makes to the model.
     ///
     /// # Errors
     /// Whatever must end the training; beside another error it becomes a warning.
@@ -96,7 +96,7 @@ pub trait Callback {
     }
 }
 
-/// What points to a callback is one.
+/// A pointer to a callback is a callback.
 macro_rules! pointers {
     ($($pointer:ty),*) => {$(
         impl<C: Callback + ?Sized> Callback for $pointer {

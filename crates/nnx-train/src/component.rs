@@ -1,4 +1,4 @@
-//! What travels with the checkpoints of a training beside its weights, optimizer and schedule.
+//! Components: states in the checkpoints of a training beside its weights, optimizer and schedule.
 
 use nnx_run::Data;
 

@@ -1,4 +1,4 @@
-//! What is known of a whole epoch of training.
+//! Loss, error and metrics of a whole epoch of training.
 
 use candle_core::Tensor;
 use nnx_params::{MetricSpec, NNEvaluationDataPoint};
@@ -16,7 +16,7 @@ pub(crate) struct EpochSummary {
     rules: MetricRules,
     loss: WeightedMean,
     error: WeightedMean,
-    /// What the next record's loss and error weigh, if a step told.
+    /// The weights of the next record's loss and error, if a step gave them.
     pending: Option<(f64, Option<f64>)>,
     records: usize,
     terms: Vec<TermSum>,

@@ -33,7 +33,7 @@ where
     }
 }
 
-/// What a validation sees.
+/// A validation of an epoch: the model, the data and the metrics.
 pub struct EvalContext<'a> {
     /// The model.
     pub model: &'a mut (dyn Model + 'a),

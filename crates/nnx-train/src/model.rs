@@ -1,4 +1,4 @@
-//! What the loop needs of a model.
+//! The interface between the loop and a model.
 
 use std::collections::HashSet;
 
@@ -19,7 +19,7 @@ use crate::parameter::Parameter;
 /// with a [`ModelSpec`](nnx_params::ModelSpec), so that Python can resume its training if it
 /// registers a model of that name.
 pub trait Model {
-    /// What the model is, where it runs, and which loss it minimises.
+    /// The net, the device and the loss of the model.
     fn params(&self) -> &NNModelParams;
 
     /// Every parameter once, in the order of the state dict. The variables are the model's own.

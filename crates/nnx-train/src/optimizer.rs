@@ -1,4 +1,4 @@
-//! What updates parameters by their gradients.
+//! Optimizers: they update parameters by their gradients.
 
 mod adagrad;
 mod adam;

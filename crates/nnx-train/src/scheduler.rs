@@ -1,4 +1,4 @@
-//! What changes the learning rates.
+//! Schedules: they change the learning rates.
 
 mod build;
 mod counting;
@@ -109,7 +109,7 @@ impl Scheduler {
         }
     }
 
-    /// What a step counts.
+    /// The unit of a step.
     pub fn clock(&self) -> SchedulerClock {
         self.clock
     }

@@ -42,7 +42,7 @@ where
     }
 }
 
-/// What a step sees of its batch.
+/// A batch as a step sees it.
 pub struct StepContext<'a> {
     pub(crate) model: &'a mut (dyn Model + 'a),
     pub(crate) live: &'a mut Live,

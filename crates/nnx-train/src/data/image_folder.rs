@@ -132,7 +132,7 @@ fn find(folder: &Path, depth: usize, files: &mut Vec<(String, String)>) -> Resul
     Ok(())
 }
 
-/// What a folder contains.
+/// The entries of a folder.
 fn entries(folder: &Path) -> Result<Vec<DirEntry>> {
     let entries = fs::read_dir(folder).and_then(Iterator::collect);
     entries.map_err(|error| Error::from(error).in_path(folder))

@@ -36,7 +36,7 @@ pub enum Samples {
     },
 }
 
-/// What a model's loss and task make of targets.
+/// The form of targets that a model's loss and task need.
 struct TargetRule<'a> {
     net: Nets,
     /// Whether targets are classes, the numbers of which may be written as the labels.

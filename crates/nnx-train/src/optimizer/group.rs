@@ -45,12 +45,12 @@ impl ParameterGroup {
         &self.settings
     }
 
-    /// Sets a setting. What is no longer valid makes the next update fail.
+    /// Sets a setting. If the value is not valid, the next update fails.
     pub fn set(&mut self, name: &str, value: Data) {
         self.settings.set(name, value);
     }
 
-    /// The learning rate; NaN if what was set is not a number.
+    /// The learning rate; NaN if the setting is not a number.
     pub fn lr(&self) -> f64 {
         self.settings.lr().unwrap_or(f64::NAN)
     }

@@ -1,4 +1,4 @@
-//! Which parameters form a group.
+//! The groups of parameters.
 
 use std::collections::HashSet;
 

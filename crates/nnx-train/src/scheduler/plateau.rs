@@ -80,7 +80,7 @@ impl Plateau {
         })
     }
 
-    /// Which of two values is better.
+    /// The direction in which the metric improves.
     pub fn mode(&self) -> MonitorMode {
         self.mode
     }
