@@ -35,7 +35,7 @@ else:
 print(time.perf_counter() - begin)
 "#;
 
-/// What a process has taken.
+/// The time and the memory of a process.
 #[derive(Clone, Copy)]
 struct Taken {
     time: Duration,
@@ -149,7 +149,7 @@ impl Bench<'_> {
                 if transfer.is_warm && is_first {
                     self.transfer(client, transfer, &home)?;
                 }
-                // What earlier turns have written does not keep the disk busy.
+                // Writes of earlier turns must not keep the disk busy.
                 Command::new("sync").status()?;
                 let taken = self.transfer(client, transfer, &home)?;
                 self.hub.calm();

@@ -24,7 +24,7 @@ use crate::Result;
 use crate::peer::Peer;
 use crate::resident;
 
-/// What runs in Python.
+/// The program that runs in Python.
 const SCRIPT: &str = include_str!("net/peer.py");
 /// How often each is measured, in turns.
 const TURNS: usize = 7;

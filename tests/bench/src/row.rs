@@ -18,7 +18,7 @@ pub(crate) struct Row<'a> {
     others: Vec<Other<'a>>,
 }
 
-/// What ours is compared with.
+/// Another way to do the same, for comparison.
 struct Other<'a> {
     name: &'a str,
     way: Way<'a>,

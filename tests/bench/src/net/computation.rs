@@ -1,4 +1,4 @@
-//! What is computed for a row.
+//! The computation of a row.
 
 use std::time::{Duration, Instant};
 

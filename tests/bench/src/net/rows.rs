@@ -13,11 +13,11 @@ const EDGES: usize = 100_000;
 pub(crate) struct Row {
     /// The name to choose the row by.
     pub(crate) name: String,
-    /// What is measured, for the table.
+    /// The title of the row in the table.
     pub(crate) title: String,
     /// The name of the model in [`models`].
     pub(crate) model: String,
-    /// What the net gets.
+    /// The inputs of the net.
     pub(crate) inputs: Vec<Tensor>,
     /// The classes of the outputs, for [`Work::Step`].
     pub(crate) targets: Option<Tensor>,
@@ -33,7 +33,7 @@ impl Row {
     }
 }
 
-/// What is done with a model.
+/// The work of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Work {
     /// A forward pass in evaluation.

@@ -1,4 +1,4 @@
-//! What is trained.
+//! The trainings that are measured.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
