@@ -22,7 +22,7 @@ pub(crate) fn written_graphs(one: &Graph, other: &Graph) -> HashMap<NodeId, Node
     compared(one, other, Some(StorageKeys::default()))
 }
 
-/// Which key of a storage became which.
+/// The key that each key of a storage became.
 #[derive(Default)]
 struct StorageKeys {
     there: HashMap<String, String>,
