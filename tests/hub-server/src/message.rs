@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use serde_json::Value as Json;
 
-/// Which of the two origins was asked.
+/// The server of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     Hub,
@@ -118,7 +118,7 @@ impl Reply {
     }
 }
 
-/// What was asked, as a test looks at it.
+/// A request, as a test looks at it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Seen {

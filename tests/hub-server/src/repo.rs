@@ -28,7 +28,7 @@ impl Entry {
         }
     }
 
-    /// What a resolved URL calls it.
+    /// The `ETag` of its resolved URL.
     pub(crate) fn etag(&self) -> String {
         match self {
             Self::Regular(bytes) => git_blob(bytes),

@@ -144,7 +144,7 @@ impl HubState {
         inner.seen.clear();
     }
 
-    /// What was asked since then.
+    /// The requests since then.
     pub fn seen(&self) -> Vec<Seen> {
         self.inner.lock().unwrap().seen.clone()
     }
