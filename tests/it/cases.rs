@@ -179,7 +179,7 @@ fn every_file_of_every_case_is_judged() {
     assert_eq!(found, known);
 }
 
-/// What the cases say of writing is counted here. Conversions and saving are judged in
+/// Counts the statements of the cases on writing. Conversions and saving are judged in
 /// `convert/cases.rs`.
 #[test]
 fn what_is_said_of_writing_is_counted() {

@@ -14,7 +14,7 @@ use nnx_tests::{Fixture, Form, Json, fixtures_dir, sha256};
 
 use crate::ascii_folder::ascii_folder;
 
-/// What a tensor is told by: dtype, shape, and the SHA-256 of its bytes.
+/// The identity of a tensor: dtype, shape, and the SHA-256 of its bytes.
 type Told = (Dtype, Vec<usize>, String);
 
 /// Every tensor of a checkpoint.
@@ -235,8 +235,7 @@ fn a_checkpoint_of_nnx_stays_one() {
     }
 }
 
-/// What is written is the same whether it is written by the types or by a conversion, which says the
-/// format too.
+/// A conversion writes the same bytes as the types do, and names the format too.
 #[test]
 fn a_converted_checkpoint_has_the_bytes_of_a_saved_one() {
     use nnx_checkpoint::CheckpointFormat;
@@ -462,7 +461,7 @@ fn a_plain_pickle_becomes_one_that_torch_reads_safely() {
     assert_eq!(judged, 6);
 }
 
-/// What a conversion takes away without being asked, it tells.
+/// A conversion reports everything that it drops without being asked.
 #[test]
 fn what_has_no_place_beside_a_tensor_is_told() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What the documents say about the code, compared with the code.
+//! The statements of the documents about the code, compared with the code.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -13,7 +13,7 @@ fn dir() -> PathBuf {
     fixtures_dir().join("calls")
 }
 
-/// What the file names, each with what is known of it.
+/// The names in the file, each with its safety level.
 fn named(path: &PathBuf) -> Vec<(String, SafetyLevel)> {
     let options = OpenOptions::default().allow_dangerous_globals(true);
     let reader =
@@ -116,7 +116,7 @@ fn a_dangerous_call_is_noted() {
     }
 }
 
-/// What is dangerous by its own name refuses a file, whatever calls it.
+/// A name that is dangerous by itself refuses a file, whatever calls it.
 #[test]
 fn what_is_named_within_a_call_refuses_a_file_by_default() {
     for name in [

@@ -23,7 +23,7 @@ impl Remote {
         Self(Arc::new(Noted { bytes, reads }))
     }
 
-    /// What was read since the last call: begin and length of each reading.
+    /// The readings since the last call: begin and length of each.
     fn reads(&self) -> Vec<(u64, u64)> {
         std::mem::take(&mut self.0.reads.lock().unwrap())
     }

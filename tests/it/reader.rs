@@ -23,8 +23,8 @@ fn every_file_of_the_reader_fixtures_is_as_pytorch_says() {
     println!("{} files of the reader fixtures", files.state().len());
 }
 
-/// Pickles of arrays: every dtype that NumPy and PyTorch share, in both byte orders and every layout,
-/// of NumPy 1 and 2, in every protocol. What else NumPy has stays a value.
+/// Pickles of arrays: every dtype that NumPy and PyTorch share, in both byte orders and every
+/// layout, of NumPy 1 and 2, in every protocol. All other dtypes of NumPy stay values.
 #[test]
 fn arrays_of_numpy_are_tensors() {
     let dir = fixtures_dir().join("numpy-arrays");

@@ -9,7 +9,7 @@ use nnx_tests::{Json, sha256};
 /// By name: dtype as safetensors spells it, shape, hash.
 type Tensors = BTreeMap<String, (String, Vec<usize>, String)>;
 
-/// What became of a file.
+/// The contents that were read from a file.
 pub(crate) struct Outcome {
     tensors: Tensors,
     others: BTreeSet<String>,

@@ -1,4 +1,4 @@
-//! What the cases from public bug reports say of converting and saving.
+//! The statements of the cases from public bug reports on converting and saving.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -50,7 +50,7 @@ fn every_conversion_is_judged() {
             continue;
         };
         for name in conversions.state().keys() {
-            // What is said in a sentence has a test of its own below.
+            // A statement in a sentence has a test of its own below.
             if conversions.get(name).is_text() {
                 continue;
             }

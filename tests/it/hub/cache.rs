@@ -43,7 +43,7 @@ fn a_poisoned_cache_is_noticed() {
             if !has_listing {
                 fs::remove_dir_all(root(&desk).join("trees")).unwrap();
             }
-            // What another program has left: other bytes of the same length, and fewer of them.
+            // Another program has left other bytes of the same length, or fewer bytes.
             let blob = fs::canonicalize(folder.join(name)).unwrap();
             fs::write(&blob, vec![b'x'; damage]).unwrap();
             // It stays so until the network is there again.
@@ -156,7 +156,7 @@ fn a_download_of_a_stopped_process_goes_on() {
     // All of it had arrived, or nothing.
     assert_eq!(ranges_with(&weights, None), []);
     assert_eq!(ranges_with(&[], None), [None]);
-    // What was left is of something else, or too long.
+    // The bytes that were left are those of another file, or too many.
     assert_eq!(ranges_with(&[b'x'; 300], None), [from(300), None]);
     assert_eq!(ranges_with(&vec![b'x'; weights.len()], None), [None]);
     assert_eq!(ranges_with(&vec![b'x'; weights.len() + 1], None), [None]);

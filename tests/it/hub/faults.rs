@@ -11,7 +11,7 @@ use nnx_hub_server::{Action, Fault, WRITE_TOKEN};
 use super::desk::{Desk, REPO, direct, repo};
 use super::loading::check_same;
 
-/// What comes of it.
+/// The outcome of a fault.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Outcome {
     /// The right bytes, after another try.
@@ -422,7 +422,7 @@ fn a_server_that_repeats_the_token_does_not_make_it_known() {
     assert!(error.contains("you sent …"), "{error}");
 }
 
-/// What a client says that finds no Hub at the endpoint.
+/// Checks the error of a client that finds no Hub at the endpoint.
 #[track_caller]
 fn check_unreachable(endpoint: &str) {
     let transport = direct(Duration::from_secs(1));

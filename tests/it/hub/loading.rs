@@ -235,7 +235,7 @@ fn a_header_is_read_without_the_file() {
         for seen in desk.state().seen().iter().filter(|seen| !seen.hub) {
             assert_eq!(seen.status, 206, "{seen:?}");
         }
-        // What is no safetensors file is told so.
+        // The error for a file that is no safetensors file says so.
         desk.state()
             .seed(REPO, &[("a.safetensors", b"<html></html>")]);
         let remote = desk.hub.open(&repo(), "main", "a.safetensors").unwrap();

@@ -7,7 +7,7 @@ use nnx_params::{
     Result, State, Value,
 };
 
-/// What can be told of an object of any class.
+/// The properties that objects of all classes have.
 #[derive(Debug, PartialEq)]
 pub(super) struct Object {
     pub(super) state: State,

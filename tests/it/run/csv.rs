@@ -49,7 +49,7 @@ fn every_case_reads_and_writes_as_in_python() {
             }
             assert_eq!(to_csv(&records).unwrap(), text.text(), "{at}");
 
-            // What was recorded gives the same text, not-a-numbers and integers included.
+            // The recorded states give the same text, not-a-numbers and integers included.
             let recorded = case.get("states_before").items();
             let recorded: Vec<_> = recorded
                 .iter()

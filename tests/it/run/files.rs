@@ -9,7 +9,7 @@ use nnx_tests::{Json, LIBRARY_VERSIONS, fixtures_dir, sha256};
 
 use super::support::{copy_of, read, tree};
 
-/// What a run's files hold beyond what a loaded run determines.
+/// The files of a run beside its checkpoints.
 const OTHER_FILES: [&str; 3] = ["run.yaml", "metadata.yaml", "idps.csv"];
 
 #[test]

@@ -22,7 +22,7 @@ pub(super) struct Distance {
     pub(super) masks: usize,
 }
 
-/// What must be equal of two floats that do not depend on the arithmetic.
+/// The tolerance of floats that do not depend on the arithmetic.
 const EXACT: f64 = 1e-12;
 
 pub(super) fn judge(fixture: &Fixture, seen: &Seen, root: &Path) -> Distance {

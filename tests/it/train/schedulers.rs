@@ -106,7 +106,8 @@ fn all_sequences_of_rates_are_the_library_s() {
     assert_eq!(judged, 1792);
 }
 
-/// What the library stepped a plateau schedule with after an epoch: `None` if the fixture does not say.
+/// The value with which the library stepped a plateau schedule after an epoch: `None` if the
+/// fixture does not have it.
 fn value(epoch: &Json) -> Option<f64> {
     if let Some(selection) = epoch.find("selection") {
         return selection.find("value").map(|value| value.float());

@@ -1,4 +1,4 @@
-//! What goes wrong while a model is pushed.
+//! Faults while a model is pushed.
 
 use nnx_hub::{ModelHubMixin, PushOptions, UploadOptions};
 use nnx_hub_server::{Action, Fault, WRITE_TOKEN};

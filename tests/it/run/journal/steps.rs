@@ -16,7 +16,7 @@ fn spec() -> HistoryJournal {
         .unwrap()
 }
 
-/// What is written counts once it is published, whatever lies beside it.
+/// A record counts once it is published, whatever other files are beside it.
 #[test]
 fn what_is_not_published_does_not_count() {
     let root = tempfile::tempdir().unwrap();

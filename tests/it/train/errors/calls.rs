@@ -14,7 +14,7 @@ use nnx_train::{
 
 use crate::train::fixture::Fixture;
 
-/// What a call failed with.
+/// The error of a call.
 pub(super) struct Failure {
     pub(super) name: String,
     pub(super) text: String,
