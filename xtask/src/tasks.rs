@@ -9,7 +9,7 @@ use crate::{
 pub(crate) struct Task {
     pub(crate) name: &'static str,
     pub(crate) run: fn(Arguments) -> Result<()>,
-    /// What it does, in one line.
+    /// Its purpose, in one line.
     what: &'static str,
     /// Its arguments and options, each with its meaning.
     options: &'static [(&'static str, &'static str)],

@@ -1,4 +1,4 @@
-//! What `nnx` must do with a bucket.
+//! The checks of `nnx` with a bucket.
 
 use std::fs;
 use std::path::{Path, PathBuf};
