@@ -151,8 +151,8 @@ impl NNCheckpoint {
         Self::from_file_with(path, &OpenOptions::default())
     }
 
-    /// [`from_file`](Self::from_file) with options of your own. What an NNCheckpoint may name is not
-    /// among them.
+    /// [`from_file`](Self::from_file) with options of your own. No option changes which classes and
+    /// functions an NNCheckpoint may name.
     ///
     /// # Errors
     /// As for [`from_file`](Self::from_file).

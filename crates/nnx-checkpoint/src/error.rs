@@ -164,7 +164,7 @@ pub enum ErrorKind {
     Distributed {
         /// The reason, for a program.
         fault: DistributedFault,
-        /// What was expected and what was found.
+        /// The expected and the found contents.
         what: String,
     },
     /// The file names a class or function that is not allowed in it: one that is made to run code,

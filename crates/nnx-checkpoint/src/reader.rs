@@ -61,8 +61,8 @@ use crate::{Format, Tensor};
 pub struct CheckpointReader {
     format: Format,
     tensors: Vec<TensorEntry>,
-    /// Which of the tensors a name is of. The names of other values have numbers that are not
-    /// theirs.
+    /// The tensor of each name, by its number. The numbers of other values are not those of
+    /// tensors.
     names: NameIndex,
     non_tensors: Vec<NonTensorEntry>,
     globals: Vec<GlobalRef>,

@@ -7,10 +7,10 @@ use std::path::Path;
 use crate::error::{DistributedFault, Error, ErrorKind, Result};
 use crate::{CheckpointReader, Format, OpenOptions, Storage};
 
-/// Faults that are collected; more are not looked for.
+/// The most faults that are reported.
 const MAX_FAULTS: usize = 100;
 
-/// What a check of a checkpoint found.
+/// The result of a check of a checkpoint.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Verification {
@@ -20,9 +20,9 @@ pub struct Verification {
     pub tensors: usize,
     /// How many bytes of them were read.
     pub bytes: u64,
-    /// What a user should know although it is no fault.
+    /// Notes for the user that are no faults.
     pub notes: Vec<String>,
-    /// What is wrong; empty for a sound checkpoint. A check stops at a hundred.
+    /// The faults, at most the first hundred; empty for a sound checkpoint.
     pub faults: Vec<Error>,
 }
 

@@ -24,7 +24,7 @@ pub struct WeightsName {
     part: WeightsPart,
 }
 
-/// Which of the files of some weights a name is of.
+/// The file that a name is of, among those of some weights.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum WeightsPart {
     /// The file of all weights.
@@ -182,7 +182,7 @@ impl WeightsName {
         self.variant.as_deref()
     }
 
-    /// Which of the files it is.
+    /// The file that the name is of.
     pub fn part(&self) -> &WeightsPart {
         &self.part
     }

@@ -19,7 +19,7 @@ use self::names::{ANYWHERE, INTERNALS, TORCH_METHODS};
 /// keep a scanner busy.
 const MAX_PARTS: usize = 32;
 
-/// Which names of a module are dangerous.
+/// The dangerous names of a module.
 #[derive(Clone, Copy)]
 enum Below {
     /// Everything.
@@ -140,9 +140,9 @@ fn split(path: &str, dot: usize) -> (&str, &str) {
 /// Modules whose classes are harmless, though the methods of them open and remove files.
 const METHODS_OPEN: &[&str] = &["pathlib", "pathlib._local"];
 
-/// Whether a part of a name is dangerous at any place: it is what a module is known by that
-/// another module imports, or a function that nobody else calls so, or an attribute that leads from
-/// any object to everything.
+/// Whether a part of a name is dangerous at any place: the name under which a module imports
+/// another one, a function that nobody else calls so, or an attribute that leads from any object to
+/// everything.
 fn leads_on(module: &str, part: &str) -> bool {
     let bare = part.trim_start_matches('_');
     PARTS.get(part).is_some()

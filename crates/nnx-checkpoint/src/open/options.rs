@@ -43,8 +43,8 @@ pub struct OpenOptions {
     /// Python, not as a dict of names. The names of its tensors are the same either way. Default:
     /// `false`.
     pub nested: bool,
-    /// What is wanted of a checkpoint of several processes that has a model and an optimizer.
-    /// Default: [`CheckpointPart::All`].
+    /// The part of a checkpoint of several processes that is read, if it has a model and an
+    /// optimizer. Default: [`CheckpointPart::All`].
     pub part: CheckpointPart,
 }
 

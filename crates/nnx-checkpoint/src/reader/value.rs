@@ -1,7 +1,8 @@
 //! Values that are no tensors, with their types: what a training is configured with.
 //!
-//! Nothing is called to get them. What Python would make by a call of a class or function is the
-//! name of it with its arguments, and what an object has as attributes is what its pickle has.
+//! Nothing is called to get them. For an object that Python would make by a call of a class or
+//! function, the value is the name of the class or function with its arguments. The attributes of
+//! an object are those in its pickle.
 
 use crate::pickle::{Call, Graph, Node, NodeId, Text};
 use crate::torch::TorchObject;

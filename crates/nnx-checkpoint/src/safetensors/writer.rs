@@ -65,7 +65,7 @@ pub fn write_within(
 pub(crate) struct FileLayout {
     /// Everything in front of the tensors' bytes, padded.
     pub(crate) header: Vec<u8>,
-    /// Which tensor follows which, by their places among those given.
+    /// The order of the tensors in the file, by their places among those given.
     pub(crate) order: Vec<usize>,
 }
 
