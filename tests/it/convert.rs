@@ -383,7 +383,7 @@ fn shards_come_together_and_apart() {
         assert_eq!(left, [format!("model.{extension}").as_str()]);
         assert_eq!(tensors(&target), before);
 
-        // An index that lies about would lead readers past the new file.
+        // An index that was left there would lead readers past the new file.
         std::fs::write(&index, "{}").unwrap();
         let plain = ConvertOptions::default().drop_non_tensors(true);
         let other = target

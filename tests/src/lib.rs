@@ -1,6 +1,6 @@
 //! The fixtures that the real library wrote, with what it says of them.
 //!
-//! They lie in `tests/fixtures`; its `README.md` tells how each was made. A fixture that cannot be
+//! They are in `tests/fixtures`; its `README.md` tells how each was made. A fixture that cannot be
 //! read stops the run: nothing is skipped.
 
 #![expect(

@@ -61,8 +61,7 @@ use crate::{Format, Tensor};
 pub struct CheckpointReader {
     format: Format,
     tensors: Vec<TensorEntry>,
-    /// The tensor of each name, by its number. The numbers of other values are not those of
-    /// tensors.
+    /// The numbers of the tensors by their names. Other values have numbers that no tensor has.
     names: NameIndex,
     non_tensors: Vec<NonTensorEntry>,
     globals: Vec<GlobalRef>,

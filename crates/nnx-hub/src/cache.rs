@@ -4,7 +4,7 @@
 //! models--owner--name/
 //!   blobs/<hash>                 the files, named by what the repository states of them
 //!   snapshots/<commit>/<file>    links to them, or the files where there are no links
-//!   refs/<branch or tag>         the commit that it stood for
+//!   refs/<branch or tag>         the commit that it named
 //!   trees/<commit>.json          what the repository has at a commit
 //!   verified.json                which files were hashed, and their times then
 //! .locks/models--owner--name/<hash>.lock

@@ -11,7 +11,7 @@ use crate::rng::Generator;
 /// unchanged.
 ///
 /// The elements dropped are those that PyTorch drops: the mode's generator is asked once for each
-/// element, in the order in which they lie in memory, and not at all where `p` is 0 or 1.
+/// element, in the order of the elements in memory, and not at all where `p` is 0 or 1.
 ///
 /// ```
 /// use candle_core::{Device, Tensor};

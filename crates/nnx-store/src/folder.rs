@@ -73,7 +73,7 @@ impl StoreFolder {
         Ok(Self::with_client(client, url.scheme, &url.root, prefix))
     }
 
-    /// The objects below a prefix of any store; `root` stands in front of their keys in messages.
+    /// The objects below a prefix of any store; `root` is put in front of their keys in messages.
     pub fn from_client(client: Arc<dyn ObjectStore>, root: &str, prefix: &str) -> Self {
         Self::with_client(client, Scheme::S3, root, prefix)
     }

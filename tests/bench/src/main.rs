@@ -37,7 +37,7 @@ use crate::python::Python;
 
 type Result<T, E = Box<dyn Error>> = std::result::Result<T, E>;
 
-/// Where the files lie, and who can be asked.
+/// The paths of the files, and the other programs.
 struct Bench {
     /// A folder on the disk.
     disk: tempfile::TempDir,

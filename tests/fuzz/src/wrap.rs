@@ -32,7 +32,7 @@ pub(crate) fn archive(program: &[u8]) -> Option<Vec<u8>> {
     writer.finish().ok()
 }
 
-/// Name and bytes of the storage that a persistent id stands for.
+/// Name and bytes of the storage that a persistent id names.
 fn storage(graph: &Graph, pid: NodeId) -> Option<(&str, usize)> {
     let members = graph.sequence(pid)?;
     let (class, key, count) = (members.get(1)?, members.get(2)?, members.get(4)?);

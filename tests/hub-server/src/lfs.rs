@@ -1,4 +1,4 @@
-//! Large files: Git LFS on the Hub's side, and the store that they lie in.
+//! Large files: Git LFS on the Hub's side, and the store that has them.
 
 use serde_json::{Value as Json, json};
 

@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     Hub,
-    /// Where large files lie.
+    /// The store of large files.
     Store,
 }
 

@@ -8,7 +8,7 @@ use crate::hash::{git_blob, sha1};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
     Regular(Vec<u8>),
-    /// By its SHA-256; the bytes lie in the store.
+    /// By its SHA-256; the bytes are in the store.
     Large(String, u64),
 }
 

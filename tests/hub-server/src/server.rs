@@ -13,7 +13,7 @@ use crate::state::HubState;
 
 /// A Hub that listens until it is dropped.
 ///
-/// It has two origins, because clients must take the second one, where large files lie, for a
+/// It has two origins, because clients must take the second one, which has the large files, for a
 /// stranger's.
 #[derive(Debug)]
 pub struct HubServer {

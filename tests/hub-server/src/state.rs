@@ -176,7 +176,7 @@ impl HubState {
             .collect()
     }
 
-    /// Whether a file of a repository lies in the store for large ones.
+    /// Whether a file of a repository is in the store for large ones.
     pub fn is_large(&self, id: &str, name: &str) -> bool {
         let inner = self.inner.lock().unwrap();
         let commit = inner.repos.get(id).and_then(|repo| repo.resolve("main"));

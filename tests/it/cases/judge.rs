@@ -82,7 +82,7 @@ fn expected_tensors(expected: &Json, key: &str) -> Option<Tensors> {
     Some(tensors.collect())
 }
 
-/// Whether a leaf is listed: under its own path, or by what it lies below or holds.
+/// Whether a leaf is listed: under its own path, or that of something above or below it.
 fn is_listed(others: &BTreeSet<String>, path: &str) -> bool {
     others.iter().any(|other| {
         let lies_below = |above: &str, below: &str| {

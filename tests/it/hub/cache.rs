@@ -109,7 +109,7 @@ fn files_that_are_no_links_are_checked_as_well() {
     check_same(&desk.hub.snapshot(&repo(), &online()).unwrap());
 }
 
-/// Where the parts of a large file lie while it is downloaded.
+/// The folder of the parts of a large file while it is downloaded.
 fn leftover(desk: &Desk, bytes: &[u8]) -> PathBuf {
     let weights = fs::read(fixture().join("model.safetensors")).unwrap();
     let tree = desk.hub.tree(&repo(), "main").unwrap();
@@ -196,7 +196,7 @@ fn what_another_process_is_writing_is_no_leftover() {
 fn what_cannot_be_noted_is_no_error() {
     let desk = Desk::in_memory();
     desk.seed();
-    // A file stands in the folder's place.
+    // A file is in the folder's place.
     fs::create_dir_all(root(&desk)).unwrap();
     fs::write(root(&desk).join("trees"), "").unwrap();
     check_same(&desk.hub.snapshot(&repo(), &online()).unwrap());

@@ -265,7 +265,7 @@ fn schedules_that_do_not_fit_are_refused_with_the_library_s_words() {
         );
         assert!(error.to_string().contains(word), "{error}");
     }
-    // Explicit steps stand in for the number of updates.
+    // Explicit steps replace the number of updates.
     let entries = [updates, ("step_size", 2.into())];
     build(Schedulers::Step, &entries, Horizon::new(3)).unwrap();
 }

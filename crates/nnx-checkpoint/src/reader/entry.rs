@@ -55,8 +55,8 @@ impl TensorEntry {
     /// The tensor, whose bytes were read and compared with their checksum.
     ///
     /// # Errors
-    /// When its layout has no plain bytes (a sparse tensor, or one on the meta device), it does not
-    /// lie within its storage, or the storage's bytes cannot be read or do not match their checksum.
+    /// When its layout has no plain bytes (a sparse tensor, or one on the meta device), it is not
+    /// within its storage, or the storage's bytes cannot be read or do not match their checksum.
     pub fn tensor(&self) -> Result<Tensor> {
         let tensor = self.unread_tensor()?;
         match tensor.storage().bytes() {

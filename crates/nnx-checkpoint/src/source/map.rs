@@ -43,7 +43,7 @@ pub(crate) fn prefer_huge_pages<T>(memory: &mut [T]) {
         .saturating_sub(start.addr());
     let rest = len.saturating_sub(skipped);
     let len = rest.saturating_sub(rest % PAGE_BYTES);
-    // SAFETY: the range lies within memory that this function has to itself, as it
+    // SAFETY: the range is within memory that this function has to itself, as it
     // begins at its first whole page and ends behind its last one, and the advice changes how the system
     // backs the range, never what is in it.
     // A refusal is ignored: pages stay small then.

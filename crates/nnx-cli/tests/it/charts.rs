@@ -144,7 +144,7 @@ impl Axis {
         });
         let ticks: Vec<(f64, f64)> = ticks.collect();
         let (first, last) = (ticks[0], *ticks.last().unwrap());
-        // An axis of one epoch has one tick: the value is read off where it stands.
+        // An axis of one epoch has one tick: the value is read off at its position.
         let last = match ticks.len() {
             1 => (first.0 + 1.0, first.1 + 1e-9),
             _ => last,
@@ -363,7 +363,7 @@ fn what_is_missing_is_a_gap() {
     }
 }
 
-/// Losses as large and small as floats are: every coordinate of the drawing lies within it.
+/// Losses as large and small as floats are: every coordinate of the drawing is within it.
 #[test]
 fn no_loss_is_drawn_outside() {
     let folder = tempfile::tempdir().unwrap();

@@ -185,7 +185,7 @@ fn a_header_is_read_without_the_file() {
     assert!(!desk.home.path().join("hf/hub").exists(), "a download");
     let ranges = desk.hub.seen().into_iter();
     let ranges: Vec<String> = ranges.filter_map(|seen| seen.range).collect();
-    // The Hub leads to where the file lies, which is asked for the same part.
+    // The Hub redirects to the server that has the file, which is asked for the same part.
     assert!(!ranges.is_empty());
     assert!(
         ranges.iter().all(|range| range == "bytes=0-65535"),

@@ -154,7 +154,7 @@ pub(super) fn monitor(arguments: &Arguments<'_>, field: &str) -> Result<Option<M
     Ok(Some(monitor))
 }
 
-/// Turns the keys of a state into the arguments that they stand for.
+/// Turns the keys of a state into the arguments that they mean.
 pub(super) fn read_state(known: &mut State) -> Result<()> {
     if let Some(checkpoint) = known.remove("parent_checkpoint") {
         known.insert("resume_from_checkpoint", checkpoint);

@@ -141,7 +141,7 @@ pub(super) fn raw_unicode_escape(line: &[u8]) -> Result<Text> {
                 code
             }
             (b'\\', [other, after @ ..]) => {
-                // The backslash stands for itself, and so does what follows: a second backslash
+                // The backslash is kept, and so is the byte behind it: a second backslash
                 // begins no escape.
                 out.push(b'\\');
                 rest = after;

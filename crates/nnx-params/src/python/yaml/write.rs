@@ -86,7 +86,7 @@ fn mapping(page: &mut Page, state: &State, indent: usize) {
                     page.put(" ");
                     sequence(page, items, inner);
                 } else {
-                    // The dashes stand in the column of the key.
+                    // The dashes are in the column of the key.
                     page.end_line();
                     page.put(&" ".repeat(indent));
                     sequence(page, items, indent);
