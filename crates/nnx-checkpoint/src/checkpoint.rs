@@ -177,7 +177,7 @@ impl NNCheckpoint {
     /// # Errors
     /// As for [`from_file`](Self::from_file).
     pub fn from_bytes_with(bytes: impl Into<ByteRange>, options: &OpenOptions) -> Result<Self> {
-        // The table of what an NNCheckpoint may name is stricter than that of any file.
+        // The table of names for an NNCheckpoint is stricter than that for other files.
         let options = options.allow_dangerous_globals(true);
         let checkpoint = match open(&bytes.into(), &options)? {
             // Neither is read by `torch.load` in NNx, which raises there.

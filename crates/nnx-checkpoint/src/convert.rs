@@ -246,8 +246,8 @@ impl Plan {
         files.filter_map(move |(at, file)| share.takes(at).then_some(file))
     }
 
-    /// Looks at what the tensors will be made of, before anything is written: whether the parts of those
-    /// that several processes saved are there, and are what the checkpoint says of them.
+    /// Checks the sources of the tensors before anything is written: the parts of a tensor that
+    /// several processes saved must be there, and match the description in the checkpoint.
     fn check_sources(&self) -> Result<()> {
         let pieces = self.files.iter().flat_map(|file| &file.pieces);
         let mut pieces = pieces.map(|piece| {

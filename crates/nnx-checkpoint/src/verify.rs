@@ -33,9 +33,9 @@ impl Verification {
     }
 }
 
-/// Checks a checkpoint, a file or a folder, without writing: what opening checks, that every byte of
-/// every tensor is there, and that it has the checksum that its file states. Of a checkpoint of
-/// several processes also every part, its shape and its dtype. Nothing is kept in memory.
+/// Checks a checkpoint, a file or a folder, without writing: it must open, every byte of every
+/// tensor must be there, and have the checksum that its file states. Of a checkpoint of several
+/// processes also every part, its shape and its dtype. Nothing is kept in memory.
 ///
 /// ```no_run
 /// # fn main() -> nnx_checkpoint::Result<()> {

@@ -212,8 +212,8 @@ impl WeightsName {
         }
     }
 
-    /// Every spelling of the name: of the index of a variant there are several, of which the first
-    /// one is what is written.
+    /// Every spelling of the name. The index of a variant has several, of which the first one is
+    /// written.
     pub fn spellings(&self) -> Vec<String> {
         let (stem, extension) = (self.stems.in_format(self.format), extension(self.format));
         match (&self.part, &self.variant) {

@@ -28,7 +28,7 @@ const WAITING_CHUNKS: usize = 4;
 pub(super) struct Written {
     pub(super) position: u64,
     pub(super) len: u64,
-    /// The CRC-32 of what was read; none when nobody asked.
+    /// The CRC-32 of the bytes that were read; none when nobody asked.
     pub(super) crc: Option<u32>,
 }
 

@@ -165,7 +165,7 @@ impl Plan {
     }
 }
 
-/// The first of some values, each with what it is.
+/// The first of some values, each with its description.
 fn shown_values(values: &[NonTensorEntry]) -> Vec<String> {
     let shown = values.iter().take(SHOWN_VALUES);
     shown
@@ -281,8 +281,8 @@ fn check_options(
     Ok(())
 }
 
-/// The metadata of a safetensors file: the source's, and what the options add. The second are keys
-/// that were left out.
+/// The metadata of a safetensors file: the source's, and the entries that the options add. The
+/// second are keys that were left out.
 ///
 /// # Errors
 /// When tensors get other names that an NNx configuration in the metadata does not know, and the

@@ -13,7 +13,7 @@ use crate::{CheckpointReader, Limits, OpenOptions};
 const MAX_THREADS: usize = 4;
 
 /// Opens a file that was written, and compares its tensors with the plan and its bytes with the
-/// checksums of what was read.
+/// checksums of the bytes that were read.
 ///
 /// # Errors
 /// When they differ: the disk or the memory is at fault.

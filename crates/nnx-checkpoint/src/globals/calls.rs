@@ -1,4 +1,4 @@
-//! Calls that are judged by what they are given: `getattr` and `functools.partial`.
+//! Calls that are judged by their arguments: `getattr` and `functools.partial`.
 //!
 //! Python pickles a member of an enumeration, a function of PyTorch that is written in C++ or a
 //! bound method as `getattr(class, "name")`, and a norm layer as `functools.partial(class, …)`.

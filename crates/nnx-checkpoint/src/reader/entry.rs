@@ -69,7 +69,7 @@ impl TensorEntry {
     /// not what the file states.
     ///
     /// # Errors
-    /// As for [`tensor`](Self::tensor), but for what the storage's bytes would tell.
+    /// As for [`tensor`](Self::tensor), except for errors in the storage's bytes.
     pub fn unread_tensor(&self) -> Result<Tensor> {
         let missing = || Error::new(ErrorKind::NoSuchTensor);
         let row = self.row().ok_or_else(missing)?;

@@ -129,7 +129,7 @@ pub(crate) fn lay_out(
     })
 }
 
-/// A tensor with what the header says of it.
+/// A tensor with its entry in the header.
 struct Entry<'a> {
     index: usize,
     name: &'a str,

@@ -24,7 +24,7 @@ pub(super) fn map(file: &File) -> io::Result<Bytes> {
 /// Bytes of memory from which huge pages are worth a call.
 #[cfg(target_os = "linux")]
 const LEAST_BYTES: usize = 4 << 20;
-/// Bytes of a page, or of several: what is advised on begins and ends at a multiple.
+/// Bytes of a page, or of several: advice is given for a range that begins and ends at a multiple.
 #[cfg(target_os = "linux")]
 const PAGE_BYTES: usize = 64 << 10;
 

@@ -207,7 +207,7 @@ impl ByteRange {
     }
 
     /// Reads the bytes piece by piece. Those of a file are read into one piece of memory, although
-    /// they may be mapped: what is read so does not count as memory of this process.
+    /// they may be mapped: bytes that are read so do not count as memory of this process.
     ///
     /// # Errors
     /// When the source cannot be read, or `each` fails.

@@ -303,8 +303,8 @@ impl Storage {
         }
     }
 
-    /// Looks at what the bytes will be made of, without reading them: whether the parts of a tensor
-    /// that several processes saved are there, and are what the checkpoint says of them.
+    /// Checks the sources of the bytes without reading them: the parts of a tensor that several
+    /// processes saved must be there, and match the description in the checkpoint.
     ///
     /// # Errors
     /// When they are not.

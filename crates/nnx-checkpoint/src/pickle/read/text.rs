@@ -172,7 +172,7 @@ fn surrogate(code: u32) -> [u8; 3] {
     [0xed, 0x80 | second, 0x80 | (low & 0x3f)]
 }
 
-/// The first `N` hexadecimal digits (at most eight) as a number, and what follows them.
+/// The first `N` hexadecimal digits (at most eight) as a number, and the bytes behind them.
 fn hex<const N: usize>(bytes: &[u8]) -> Option<(u32, &[u8])> {
     let (digits, rest) = bytes.split_first_chunk::<N>()?;
     let mut value = 0u32;
