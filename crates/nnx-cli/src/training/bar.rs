@@ -11,7 +11,7 @@ use nnx::train::Progress;
 /// How often the text beside the bar changes.
 const REFRESH: Duration = Duration::from_millis(100);
 
-/// The bar of a terminal, with what the last batch came to.
+/// The bar of a terminal, with the result of the last batch.
 const TEMPLATE: &str = "{msg} [{wide_bar}] {pos} of {len} steps, {speed}, {eta} left";
 /// The same in a terminal of fewer columns than this: the text is cut where the line ends.
 const WIDE: u16 = 100;

@@ -95,7 +95,7 @@ impl Config {
         }
     }
 
-    /// The parameters of the training: those of the file, and what the command says.
+    /// The parameters of the training: those of the file, changed by the arguments.
     ///
     /// # Errors
     /// When they do not go together.

@@ -112,7 +112,7 @@ fn drawing(version: &str, ids: &[&str], more: &[&str]) -> String {
     String::from_utf8(plot(&root(version), ids, "svg", more)).unwrap()
 }
 
-/// The text between two others, and what follows.
+/// The text between two others, and the text behind them.
 fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<(&'a str, &'a str)> {
     let (_, rest) = text.split_once(before)?;
     rest.split_once(after)

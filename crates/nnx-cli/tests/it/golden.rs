@@ -37,7 +37,7 @@ fn is_of_this_build(file: &Path) -> bool {
         ),
         (cfg!(feature = "run"), begins(&["run_"])),
         (cfg!(feature = "train"), begins(&["train_"])),
-        // `runs_` is what `nnx runs` prints, charts included.
+        // `runs_` begins the names of the files of `nnx runs`, charts included.
         (cfg!(feature = "png"), begins(&["runs_"])),
         (
             cfg!(feature = "hub"),

@@ -33,7 +33,7 @@ impl Desk {
         }
     }
 
-    /// The command with this Hub, these folders, and nothing of what the machine has of either.
+    /// The command with this Hub and these folders, without the Hub and the folders of the machine.
     fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_nnx"));
         command.args(words).current_dir(self.home.path());
@@ -103,7 +103,7 @@ fn a_checkpoint_is_published_and_fetched() {
     let target = copy.display().to_string();
     desk.succeed(&["pull", REPO, "--to", &target, "--include", "*.safetensors"]);
     assert!(copy.join("model.safetensors").is_file());
-    // The patterns count also for what the cache has already.
+    // The patterns count also for files that the cache has already.
     assert!(!copy.join("config.json").exists());
     desk.fail(&["pull", REPO, "--include", "zzz*"], "no file of");
     // A link in the folder leads elsewhere and is replaced.
