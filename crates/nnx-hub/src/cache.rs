@@ -2,11 +2,11 @@
 //!
 //! ```text
 //! models--owner--name/
-//!   blobs/<hash>                 the files, named by what the repository states of them
+//!   blobs/<hash>                 the files, named by the hash that the repository states
 //!   snapshots/<commit>/<file>    links to them, or the files where there are no links
 //!   refs/<branch or tag>         the commit that it named
-//!   trees/<commit>.json          what the repository has at a commit
-//!   verified.json                which files were hashed, and their times then
+//!   trees/<commit>.json          the list of the repository's files at a commit
+//!   verified.json                the files that were hashed, and their times then
 //! .locks/models--owner--name/<hash>.lock
 //! ```
 

@@ -195,7 +195,7 @@ pub enum ErrorKind {
         file: String,
         /// The size and hash that the repository states.
         expected: String,
-        /// The size and hash of what arrived.
+        /// The size and hash of the bytes that arrived.
         found: String,
     },
     /// Only the cache may be used, and it lacks the repository.
