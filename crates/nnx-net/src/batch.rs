@@ -16,7 +16,7 @@ use candle_core::Tensor;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Batch {
-    /// The inputs; see [`Inputs`](crate::Inputs) for what each net takes.
+    /// The inputs; [`Inputs`](crate::Inputs) lists those of each net.
     pub inputs: Vec<Tensor>,
     /// The targets, one row per sample.
     pub targets: Tensor,

@@ -1,4 +1,4 @@
-//! The fully connected layer, and what a recorded transform makes of it.
+//! The fully connected layer, and its forms after a recorded transform.
 
 use candle_core::{Tensor, Var};
 use nnx_params::Activations;

@@ -238,7 +238,7 @@ impl NNModel {
         self.net.parameters().load(&values_of(state), strict)
     }
 
-    /// Runs the net, in the model's mode; see [`Inputs`] for what each net takes.
+    /// Runs the net, in the model's mode; [`Inputs`] lists the inputs of each net.
     ///
     /// The inputs are brought to the model's device; the logits stay there.
     ///
@@ -430,7 +430,7 @@ fn values_of(state: &StateDict) -> Values<'_> {
         .collect()
 }
 
-/// The same configuration with another device; what this version does not know stays in it.
+/// The same configuration with another device; keys that this version does not know stay in it.
 fn on_device(params: &NNModelParams, device: Devices) -> Result<NNModelParams> {
     if params.device() == device {
         return Ok(params.clone());

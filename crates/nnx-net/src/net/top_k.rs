@@ -14,7 +14,7 @@ pub(super) fn top_k(row: &[f32], k: usize) -> Vec<u32> {
         partial_sort(&mut queue, k);
     } else {
         select(&mut queue, k - 1);
-        // A stable sort, which is what the C++ library runs on up to 16 elements.
+        // A stable sort, as the C++ library runs it on up to 16 elements.
         queue[..k - 1].sort_by(|a, b| is_above(*b, *a).cmp(&is_above(*a, *b)));
     }
     queue.into_iter().take(k).map(|(_, index)| index).collect()
