@@ -1,4 +1,4 @@
-//! The crate's one error: which class and field, what it wants, and what was found.
+//! The crate's one error: the class and the field, the domain, and the found value.
 
 use std::fmt;
 

@@ -145,7 +145,7 @@ pub(crate) fn state_of<T: Declared>(object: &T, full: bool) -> State {
     }
 }
 
-/// Builds from a state; what it has beyond the keys of the class is kept.
+/// Builds from a state; keys that the class does not have are kept.
 ///
 /// # Errors
 ///
@@ -184,7 +184,7 @@ pub(crate) fn split_state(state: &State, is_known: fn(&str) -> bool) -> (State, 
 /// The state of an object, and the methods that keep what this version does not know of it.
 macro_rules! state_methods {
     () => {
-        /// Builds from what [`state`](Self::state) returns.
+        /// Builds from the result of [`state`](Self::state).
         ///
         /// # Errors
         ///

@@ -124,7 +124,7 @@ pub(crate) fn finite(
 
 /// A number from 0 to 1, bools included.
 ///
-/// The bare comparison of the Python code raises `TypeError` for what is no number.
+/// The bare comparison of the Python code raises `TypeError` for a value that is no number.
 pub(crate) fn probability(class: &'static str, field: &str, value: &Value) -> Result<Number> {
     let number = match value {
         // An integer too large for a `Number` is out of the domain as well.

@@ -1,4 +1,4 @@
-//! The pickle form of Python's classes: which classes there are, and what an instance holds.
+//! The pickle form of Python's classes: the classes, and the contents of an instance.
 
 use std::collections::BTreeMap;
 

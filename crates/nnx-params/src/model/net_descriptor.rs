@@ -21,7 +21,7 @@ pub enum NetDescriptor {
 }
 
 impl NetDescriptor {
-    /// Builds from what [`state`](Self::state) returns: a text names a built-in net, a mapping is
+    /// Builds from the result of [`state`](Self::state): a text names a built-in net, a mapping is
     /// told by its `kind`.
     ///
     /// # Errors

@@ -53,7 +53,7 @@ python_class! {
             "Default: none, which is full precision.";
     }
     builder {
-        /// Starts from what builds the net: a built-in net, a descriptor, or `None`.
+        /// Starts from the builder of the net: a built-in net, a descriptor, or `None`.
         ///
         /// `build` drops a policy of full precision, which is the default, and the flag of mixed
         /// precision beside a policy of float16, which says the same.
@@ -85,7 +85,7 @@ fn refuse_none(net: Option<&Value>) -> Result<()> {
 }
 
 impl NNModelParams {
-    /// Builds from what [`state`](Self::state) returns.
+    /// Builds from the result of [`state`](Self::state).
     ///
     /// # Errors
     ///

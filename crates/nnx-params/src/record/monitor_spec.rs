@@ -88,7 +88,7 @@ python_class! {
     }
 }
 
-/// Less is better in what every record has.
+/// Less is better for the metrics that every record has.
 fn mode(arguments: &Arguments<'_>, field: &str) -> Result<Option<MonitorMode>> {
     let metric = arguments
         .given("metric")

@@ -196,7 +196,7 @@ fn check_declared(
     ))
 }
 
-/// Whether a text is empty or holds nothing but what Python's `str.isspace` accepts.
+/// Whether a text is empty or holds nothing but characters that Python's `str.isspace` accepts.
 pub(crate) fn is_blank(text: &str) -> bool {
     // Python also counts the four separators of ASCII as space.
     text.chars()

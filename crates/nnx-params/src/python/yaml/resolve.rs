@@ -185,7 +185,7 @@ fn signed(text: &str, value: Option<i128>) -> Option<i128> {
 /// Digits of which there must be from so many to so many.
 fn digits(text: &str, least: usize, most: usize) -> Option<&str> {
     let count = text.bytes().take_while(u8::is_ascii_digit).count();
-    // The longest run counts: what follows it is never a digit in this grammar.
+    // The longest run counts: the character behind it is never a digit in this grammar.
     (least..=most).contains(&count).then(|| text.get(count..))?
 }
 

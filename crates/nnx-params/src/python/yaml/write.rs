@@ -24,8 +24,8 @@ pub fn to_yaml(state: &State) -> String {
     document(state, Page::new(Mode::Sorted))
 }
 
-/// The text that PyYAML's `dump(state, sort_keys=False, allow_unicode=True)` gives: the same with the
-/// keys in their order, and with what is printable as it is.
+/// The text that PyYAML's `dump(state, sort_keys=False, allow_unicode=True)` gives: the same with
+/// the keys in their order, and with printable characters as they are.
 ///
 /// ```
 /// use nnx_params::State;
