@@ -96,7 +96,7 @@ pub enum ErrorKind {
     /// A history cannot be migrated to a journal.
     #[error("{what}")]
     Migration {
-        /// Why, and what to do.
+        /// The reason and the remedy.
         what: String,
     },
     /// The training state beside a checkpoint belongs to another one, or cannot be used.
