@@ -63,7 +63,7 @@ fn s3(root: &str) -> Result<Arc<dyn ObjectStore>> {
     {
         builder = builder.with_region(region);
     }
-    // The store compares each part with it, so what is completed is what was sent.
+    // The store compares each part with it, so a completed object has the bytes that were sent.
     if env::var_os("AWS_CHECKSUM_ALGORITHM").is_none() {
         builder = builder.with_checksum_algorithm(Checksum::SHA256);
     }

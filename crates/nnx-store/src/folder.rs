@@ -117,8 +117,8 @@ impl StoreFolder {
         entries.is_some_and(|entries| entries.files.is_empty() && entries.folders.is_empty())
     }
 
-    /// Sets the receiver of what the user should know about files that are opened, such as that a
-    /// server sent one whole.
+    /// Sets the receiver of notes for the user about files that are opened, such as that a server
+    /// sent one whole.
     #[must_use]
     pub fn on_note(self, receive: Arc<dyn Fn(&str) + Send + Sync>) -> Self {
         Self {

@@ -18,7 +18,7 @@ const FIRST_BYTES: u64 = 64 << 10;
 /// The most bytes that are downloaded whole from a server that serves no ranges.
 const MAX_WHOLE_BYTES: u64 = 256 << 20;
 
-/// An object, with what it was when it was opened.
+/// An object, with its size and its ETag when it was opened.
 pub(crate) struct Object {
     client: Arc<dyn ObjectStore>,
     key: Key,
@@ -116,7 +116,7 @@ pub(crate) fn head(
     runtime::wait(async move { client.head(&key).await })
 }
 
-/// The bytes of a request, and what the object was when it was answered.
+/// The bytes of a request, and the metadata of the object when it was answered.
 fn get(
     client: &Arc<dyn ObjectStore>,
     key: &Key,
