@@ -141,7 +141,7 @@ macro_rules! pointers {
 
 pointers!(Box<C>, &mut C);
 
-/// Calls a function at the end of each epoch with all records so far: what NNx makes of a plain
+/// Calls a function at the end of each epoch with all records so far, as NNx does with a plain
 /// function among the callbacks.
 #[derive(Debug)]
 pub struct EachEpoch<F>(pub F);

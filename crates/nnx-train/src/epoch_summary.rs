@@ -8,8 +8,8 @@ use crate::loss_term::{LossTerm, TermSum, total_of_sums};
 use crate::metric_inputs::MetricRules;
 use crate::metric_set::MetricSet;
 
-/// Loss and error over all batches of an epoch, each weighed by what it counts, and the declared
-/// metrics over all samples.
+/// Loss and error over all batches of an epoch, each weighed by the samples or tokens that it
+/// counts, and the declared metrics over all samples.
 #[derive(Debug)]
 pub(crate) struct EpochSummary {
     metrics: MetricSet,

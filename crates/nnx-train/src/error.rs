@@ -50,7 +50,7 @@ pub enum ErrorKind {
     /// Data that cannot be read as samples.
     #[error("{what}")]
     InvalidData {
-        /// Where, what was expected and what was found.
+        /// The place, the expected and the found value.
         what: String,
     },
     /// The request may be valid, but this version or build does not support it.

@@ -15,7 +15,7 @@ pub(crate) enum Declared {
     Registered(Arc<dyn Metric>),
 }
 
-/// The metrics by their registered names, with what they are computed from.
+/// The built-in metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Accuracy,

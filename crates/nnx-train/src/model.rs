@@ -12,8 +12,9 @@ use nnx_params::{NNCheckpointTransform, NNIterationDataPoint, NNModelParams, Net
 use crate::error::{Error, Result};
 use crate::parameter::Parameter;
 
-/// A model that can be trained. [`NNModel`](nnx_net::NNModel) is one; any model of candle becomes one
-/// with four methods: what it is, its parameters by name, its random numbers, and a forward pass.
+/// A model that can be trained. [`NNModel`](nnx_net::NNModel) is one; any model of candle becomes
+/// one with four methods: its configuration, its parameters by name, its random numbers, and a
+/// forward pass.
 ///
 /// The loss follows from [`params`](Self::params). A model that NNx does not build names itself there
 /// with a [`ModelSpec`](nnx_params::ModelSpec), so that Python can resume its training if it

@@ -106,8 +106,8 @@ impl DataFile {
     }
 
     /// Reads the bytes of a file. The format is detected from them: a NumPy array, an archive of
-    /// arrays, a safetensors file, an IDX file, what gzip made of one of them, or else a CSV text,
-    /// whose first line is read as `header` says.
+    /// arrays, a safetensors file, an IDX file, one of these compressed by gzip, or else a CSV
+    /// text, whose first line is read as `header` says.
     ///
     /// # Errors
     /// When they have another format, or are damaged.

@@ -8,8 +8,8 @@ use super::Optimizer;
 use crate::gradients::Gradients;
 use crate::parameter::Parameter;
 
-/// The optimizer of any candle model. A variable is named by its number, which is what the patterns of
-/// groups match; [`Optimizer::new`] takes names.
+/// The optimizer of any candle model. A variable is named by its number, and the patterns of groups
+/// match this name; [`Optimizer::new`] takes names.
 ///
 /// ```
 /// use candle_core::{Device, Tensor};

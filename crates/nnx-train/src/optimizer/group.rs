@@ -8,15 +8,15 @@ use crate::parameter::Parameter;
 
 /// Parameters that are updated with the same settings: PyTorch's parameter group.
 ///
-/// The settings are those that PyTorch has, by name and in order; what a schedule adds, such as
-/// `initial_lr`, is among them.
+/// The settings are those that PyTorch has, by name and in order, with those that a schedule adds,
+/// such as `initial_lr`.
 #[derive(Clone, Debug)]
 pub struct ParameterGroup {
     pub(super) settings: GroupSettings,
     pub(super) members: Vec<Member>,
 }
 
-/// A parameter, and what is kept for it.
+/// A parameter, and the optimizer's state for it.
 #[derive(Clone, Debug)]
 pub(super) struct Member {
     pub(super) parameter: Parameter,

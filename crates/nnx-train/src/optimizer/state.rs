@@ -48,7 +48,7 @@ impl Optimizer {
         })
     }
 
-    /// The state, with the names and shapes of the parameters: what a checkpoint keeps.
+    /// The state, with the names and shapes of the parameters, as a checkpoint keeps it.
     ///
     /// # Errors
     /// When a setting of a group is not valid.
