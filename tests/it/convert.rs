@@ -1,4 +1,4 @@
-//! Conversions: what comes out holds what went in.
+//! Conversions: the target holds the values of the source.
 
 mod cases;
 mod format_pt;

@@ -74,8 +74,8 @@ fn enums() {
     }
 }
 
-/// The constructor's arguments of a dumped object; what the dump only names is taken from its
-/// state.
+/// The constructor's arguments of a dumped object; the values that the dump only names are taken
+/// from its state.
 fn fields_of(dump: &State, state: &State) -> State {
     let mut fields = State::new();
     for (field, value) in dump.iter() {

@@ -1,4 +1,4 @@
-//! Checkpoints over bytes that are only read by range: what is read, and when.
+//! Checkpoints over bytes that are only read by range: the readings, and their times.
 
 use std::sync::{Arc, Mutex};
 

@@ -1,4 +1,4 @@
-//! Byte for byte: what `torch.save` wrote is what we write for the same object.
+//! We write the same bytes as `torch.save` for the same object.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,4 +1,4 @@
-//! Checkpoint fixtures and what the real library says of each.
+//! Checkpoint fixtures and the real library's values for each.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! The fixtures that the real library wrote, with what it says of them.
+//! The fixtures that the real library wrote, with its values for them.
 //!
 //! They are in `tests/fixtures`; its `README.md` tells how each was made. A fixture that cannot be
 //! read stops the run: nothing is skipped.

@@ -44,7 +44,7 @@ struct Taken {
     memory_mib: f64,
 }
 
-/// A transfer, and what is wanted of it.
+/// A transfer, and the target of its ratio.
 struct Transfer {
     what: &'static str,
     verb: &'static str,

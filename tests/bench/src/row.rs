@@ -27,7 +27,7 @@ struct Other<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// Our way to do something; `expected` is what every way must find.
+    /// Our way to do something; every way must find `expected`.
     pub(crate) fn new(
         what: &'a str,
         expected: u64,

@@ -2,7 +2,7 @@
 
 use crate::message::{Asked, Delivery, Origin, Reply};
 
-/// A fault: which requests it meets, and what it does to them.
+/// A fault: the requests that it meets, and its action.
 #[derive(Clone, Debug)]
 pub struct Fault {
     method: Option<String>,

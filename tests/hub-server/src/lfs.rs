@@ -103,7 +103,7 @@ pub(crate) fn complete(inner: &mut Inner, asked: &Asked, oid: &str) -> Outcome {
     Ok(Reply::json(&json!({})))
 }
 
-/// The second origin. It takes no token: what it is asked is signed. `hash` is that of the body.
+/// The second origin. It takes no token: its requests are signed. `hash` is that of the body.
 pub(crate) fn store(inner: &mut Inner, asked: &Asked, hash: &str, parts: &[&str]) -> Outcome {
     if !asked.target.contains("s3cret") {
         return Err(Reply::error(403, "bad signature"));

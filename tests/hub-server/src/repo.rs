@@ -1,4 +1,4 @@
-//! A repository: commits, and what points to them.
+//! A repository: commits, and the references to them.
 
 use std::collections::BTreeMap;
 

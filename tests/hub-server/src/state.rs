@@ -20,7 +20,7 @@ const LARGE: &[&str] = &[".safetensors", ".bin", ".pt"];
 /// Files that are large whatever their name.
 const LARGE_BYTES: u64 = 10 << 20;
 
-/// All that the Hub knows, and what it has been asked.
+/// The state of the Hub, and the requests so far.
 #[derive(Debug, Default)]
 pub struct HubState {
     pub(crate) inner: Mutex<Inner>,
@@ -101,7 +101,7 @@ impl HubState {
         inner.parts.clear();
     }
 
-    /// Makes a branch at what `main` is.
+    /// Makes a branch at the commit of `main`.
     pub fn branch(&self, id: &str, name: &str) {
         let mut inner = self.inner.lock().unwrap();
         if let Some(repo) = inner.repos.get_mut(id) {

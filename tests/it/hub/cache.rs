@@ -1,4 +1,4 @@
-//! The cache: what is whole in it, and what earlier downloads have left.
+//! The cache: its whole files, and the parts that earlier downloads have left.
 
 use std::fs;
 use std::path::PathBuf;

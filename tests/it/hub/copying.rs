@@ -1,4 +1,4 @@
-//! Copies of what the cache has, in folders of one's own.
+//! Copies of files of the cache, in folders of one's own.
 
 use std::fs;
 use std::path::Path;

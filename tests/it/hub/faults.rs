@@ -1,4 +1,4 @@
-//! Everything that goes wrong between a client and the Hub, and what comes of it.
+//! Faults between a client and the Hub, and their outcomes.
 
 mod changing;
 mod uploads;
@@ -26,7 +26,7 @@ use Outcome::{Error, Recovered, Unmoved};
 
 const GUIDE: &str = include_str!("../../../docs/hub.md");
 
-/// The guide has the fault in one of its tables, with what comes of it.
+/// The guide has the fault in one of its tables, with its outcome.
 #[track_caller]
 fn check_told(label: &str, outcome: Outcome) {
     let outcome = match outcome {
@@ -142,7 +142,7 @@ fn retry_at(now: &str, then: &str) -> Action {
     Action::Status(429, headers.into(), String::new())
 }
 
-/// The faults of a download, each with what comes of it.
+/// The faults of a download, each with its outcome.
 #[test]
 fn downloads() {
     let blob = || Fault::new("/blob/", Action::Corrupt);

@@ -1,4 +1,4 @@
-//! Loading from repositories: the cache, what is asked, and what is refused.
+//! Loading from repositories: the cache, the requests, and the refusals.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};

@@ -70,7 +70,7 @@ fn check_damaged(hub: &Hub, options: &SnapshotOptions) {
     assert_eq!(missing, &["model.safetensors"]);
 }
 
-/// Whether a call reads a file is seen by what it says of one that is damaged.
+/// Whether a call reads a file: with a damaged file, its error shows it.
 #[cfg(unix)]
 #[test]
 fn what_was_verified_is_not_read_again() {

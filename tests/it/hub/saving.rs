@@ -1,4 +1,4 @@
-//! Saving: what stays, what goes, and what a failure leaves.
+//! Saving: the files that stay and those that go, and the files after a failure.
 
 use std::collections::BTreeMap;
 use std::path::Path;

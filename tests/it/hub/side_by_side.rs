@@ -1,5 +1,5 @@
-//! Transfers of several files at the same time: what is told and what is returned does not depend on
-//! which of them is faster.
+//! Transfers of several files at the same time: events and results do not depend on which of them
+//! is faster.
 
 use std::fs;
 use std::num::NonZeroUsize;

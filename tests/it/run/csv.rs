@@ -6,7 +6,8 @@ use nnx_tests::LIBRARY_VERSIONS;
 
 use super::support::{folder, read};
 
-/// Whether two states differ by what 0.2.3's parser misreads: floats, by one unit in the last place.
+/// Whether two states differ only where 0.2.3's parser misreads: floats, by one unit in the last
+/// place.
 fn is_close(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Float(a), Value::Float(b)) => a.to_bits().abs_diff(b.to_bits()) <= 1,

@@ -1,4 +1,4 @@
-//! Every fixture run loads to what the real library says, and is written byte for byte.
+//! Every fixture run loads to the values of the real library, and is written byte for byte.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Saving checkpoints: the files of each save, and what is found out about them.
+//! Saving checkpoints: the files of each save, and the checks of them.
 
 use std::fs;
 use std::path::Path;

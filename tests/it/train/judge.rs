@@ -380,7 +380,7 @@ fn final_weights(fixture: &Fixture, seen: &Seen) -> f64 {
     far
 }
 
-/// The last training state, but for ids and what the arithmetic moves.
+/// The last training state, without ids and numbers that the arithmetic moves.
 pub(super) fn training_state(fixture: &Fixture, store: &CheckpointStore) {
     let name = &fixture.name;
     let last = nnx_params::Checkpoints::Last.into();

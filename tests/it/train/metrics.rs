@@ -130,8 +130,7 @@ fn trained(loss: Losses, metrics: &[MetricSpec], root: &std::path::Path) -> Resu
         .run()
 }
 
-/// A metric of the program is computed from what the built-in ones are computed from, and decides as
-/// they do.
+/// A metric of the program has the inputs of the built-in ones, and decides as they do.
 #[test]
 fn a_registered_metric_equals_the_built_in_one() {
     let own = |input, mode| Mean { input, mode };

@@ -183,7 +183,7 @@ fn the_schedule_of_every_run_is_the_library_s() {
         );
     }
     println!("schedules of {runs} runs followed to their end, {steps} epochs judged");
-    // One run has no validation; what its schedule was stepped with is not in its fixture.
+    // One run has no validation; its fixture lacks the values with which its schedule was stepped.
     assert_eq!((runs, steps), (63, 222));
 }
 

@@ -1,4 +1,4 @@
-//! The table of what is measured.
+//! The rows of the table.
 
 use candle_core::{Device, Tensor};
 

@@ -55,8 +55,8 @@ fn every_run_loads_to_what_the_library_says() {
     assert!(journals >= 12 && records > 100 && epochs > 40);
 }
 
-/// A loaded run has read manifest, index and rows of its journal once: what it says of them does not
-/// need the files again.
+/// A loaded run has read manifest, index and rows of its journal once: its answers about them do
+/// not need the files again.
 #[test]
 fn a_loaded_run_reads_its_journal_once() {
     let root = copy_of_all();

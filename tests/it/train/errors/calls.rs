@@ -41,7 +41,7 @@ impl From<nnx_params::Error> for Failure {
     }
 }
 
-/// A call: what it changes of the default one.
+/// A call: its changes of the default one.
 struct Call {
     root: PathBuf,
     net: State,
