@@ -18,7 +18,7 @@ use std::path::Path;
 pub use fixture::{BARE_STATE_DICT, ExpectedTensor, Fixture, Form, LIBRARY_VERSIONS, fixtures_dir};
 pub use json::Json;
 
-/// Copies a folder with everything in it. What is copied may be written to.
+/// Copies a folder with everything in it. The copies may be written to.
 ///
 /// # Panics
 /// When a file cannot be read or written.

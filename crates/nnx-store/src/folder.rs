@@ -233,7 +233,7 @@ impl TargetFolder for StoreFolder {
 /// A receiver of notes.
 type Receive = dyn Fn(&str) + Send + Sync;
 
-/// Who is told what the user should know.
+/// The receiver of notes for the user.
 #[derive(Clone, Default)]
 struct Note(Option<Arc<Receive>>);
 

@@ -24,7 +24,7 @@ impl Session<'_> {
     /// Trains all epochs, and gives the run.
     ///
     /// # Errors
-    /// Whatever ended the training; the epochs that were committed before stay.
+    /// The error that ended the training; the epochs that were committed before stay.
     pub(crate) fn train(mut self) -> Result<Trained> {
         let per_epoch = self.train_loader.batches();
         self.progress

@@ -50,7 +50,7 @@ pub trait Objective {
     /// Called once after each update with one event for each optimizer, before callbacks see them.
     ///
     /// # Errors
-    /// Whatever must end the training.
+    /// Any error that must end the training.
     fn after_update(&mut self, model: &mut dyn Model, events: &[UpdateEvent]) -> Result<()> {
         let (_, _) = (model, events);
         Ok(())

@@ -19,7 +19,7 @@ pub trait TrainStep {
     /// The step of one batch.
     ///
     /// # Errors
-    /// Whatever must end the training.
+    /// Any error that must end the training.
     fn step(&mut self, ctx: &mut StepContext<'_>) -> Result<NNEvaluationDataPoint>;
 
     /// The step as a component, if its state travels with the checkpoints.

@@ -9,7 +9,7 @@ use crate::value::{State, Value};
 text_enum! {
     /// How a resumed training restores its state.
     ResumeMode {
-        /// Whatever the checkpoint has, the default.
+        /// All parts that the checkpoint has, the default.
         Auto => "auto",
         /// Everything, or not at all.
         Stateful => "stateful",

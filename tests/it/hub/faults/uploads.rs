@@ -41,7 +41,7 @@ fn check_push(label: &str, fault: Fault, create_pr: bool, expected: Outcome) {
         let made = desk.state().commits(REPO).len() - 2;
         assert!(made <= 1, "{label}: {made} commits");
         assert!(desk.state().pull_requests(REPO) <= usize::from(create_pr));
-        // Whatever it was, another push makes it right, and makes no second commit.
+        // After any fault, another push makes it right, and makes no second commit.
         desk.state().calm();
         if !create_pr {
             let options = PushOptions::default().hub(desk.hub.clone());
