@@ -3,8 +3,8 @@
     distributed.py NNX FOLDER SEED ROUNDS KILLS
 
 Each round starts one to four processes over gloo, which save tensors of random shapes and dtypes that they split at
-random with `torch.distributed.checkpoint`, and writes a save of ZeRO of the same tensors. What the processes had before
-the split is the expected value. A conversion is then killed at KILLS moments: the target is old or new each time.
+random with `torch.distributed.checkpoint`, and writes a save of ZeRO of the same tensors. The tensors before
+the split are the expected values. A conversion is then killed at KILLS moments: the target is old or new each time.
 """
 import hashlib
 import json

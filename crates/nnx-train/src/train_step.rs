@@ -140,7 +140,7 @@ impl StepContext<'_> {
     /// Tells that the optimizer of that name took a step.
     ///
     /// # Errors
-    /// When there is none of that name; as for [`report_update`](Self::report_update).
+    /// When there is no optimizer of that name; as for [`report_update`](Self::report_update).
     pub fn report_update_of(&mut self, name: &str) -> Result<()> {
         let mut all = self.live.optimizers.iter_mut();
         let one = all.find(|one| one.name == name);

@@ -109,7 +109,7 @@ fn whole(samples: Samples, arguments: &Train) -> Result<Box<dyn Loader>, Failure
     }
 }
 
-/// A graph of which these nodes count; nothing if there is none of them.
+/// A graph of which these nodes count; nothing if there are no such nodes.
 fn part_of(graph: &GraphDataset, nodes: Option<Vec<usize>>) -> Result<Option<Vec<Batch>>, Failure> {
     match nodes.filter(|nodes| !nodes.is_empty()) {
         Some(nodes) => Ok(Some(graph.part(&nodes)?)),

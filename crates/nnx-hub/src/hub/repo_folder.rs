@@ -39,7 +39,7 @@ pub struct RepoFolder {
 }
 
 impl Hub {
-    /// The files of a repository at a revision. They are listed, and none of them is read.
+    /// The files of a repository at a revision. They are listed, and not read.
     ///
     /// # Errors
     /// A refusal of the Hub, or an error of the network.
