@@ -295,24 +295,24 @@ impl NNCheckpoint {
         self.encoded(format)?.write_to(out)
     }
 
-    fn encoded(&self, format: CheckpointFormat) -> Result<Encoded<'_>> {
+    fn encoded(&self, format: CheckpointFormat) -> Result<EncodedCheckpoint<'_>> {
         Ok(match format {
-            CheckpointFormat::Pickle => Encoded::Pickle(encode::object(self)?),
+            CheckpointFormat::Pickle => EncodedCheckpoint::Pickle(encode::object(self)?),
             CheckpointFormat::SafeTensors => {
                 let (tensors, metadata) = metadata::parts(self)?;
-                Encoded::SafeTensors(tensors, metadata)
+                EncodedCheckpoint::SafeTensors(tensors, metadata)
             }
         })
     }
 }
 
 /// A checkpoint that its form can hold.
-enum Encoded<'a> {
+enum EncodedCheckpoint<'a> {
     Pickle(TorchObject),
     SafeTensors(Vec<(&'a str, &'a Tensor)>, IndexMap<String, String>),
 }
 
-impl Encoded<'_> {
+impl EncodedCheckpoint<'_> {
     fn write_to(&self, out: &mut dyn Write) -> Result<()> {
         match self {
             Self::Pickle(object) => object.write_to(out, NNCheckpoint::ARCHIVE_ROOT),
