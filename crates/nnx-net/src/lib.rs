@@ -31,7 +31,6 @@ mod mode;
 mod model;
 mod net;
 mod normal;
-mod one_pass;
 mod param_builder;
 mod parameters;
 mod precision;

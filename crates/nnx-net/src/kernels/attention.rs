@@ -6,14 +6,15 @@ mod head;
 mod product;
 mod sizes;
 
-use candle_core::backend::BackendStorage;
-use candle_core::{CpuStorage, CustomOp1, CustomOp3, Layout, Result, Shape, Tensor};
+use candle_core::{Result, Shape, Tensor};
 
 use self::head::Head;
 use self::product::Rows;
 use self::sizes::Sizes;
-use super::operand::{for_floats, operand, output};
-use super::storage::contiguous;
+use super::cpu::Cpu;
+use super::float::Float;
+use super::operation::{Kernel, Operation};
+use super::view::View;
 
 /// Which keys a query attends to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,8 +31,9 @@ pub(crate) enum Visible {
 ///
 /// # Errors
 /// When the shape is another, or candle fails.
-pub(crate) fn attend_to_self(all: &Tensor, visible: Visible) -> Result<Tensor> {
-    all.contiguous()?.apply_op1(SelfAttention { visible })
+pub(crate) fn attend_to_self(cpu: Cpu, all: &Tensor, visible: Visible) -> Result<Tensor> {
+    all.contiguous()?
+        .apply_op1(Operation(SelfAttention { cpu, visible }))
 }
 
 /// Attention of queries `[N, heads, T, size]` to keys and values `[N, heads, keys, size]`, whose
@@ -40,6 +42,7 @@ pub(crate) fn attend_to_self(all: &Tensor, visible: Visible) -> Result<Tensor> {
 /// # Errors
 /// When a shape is another, or candle fails.
 pub(crate) fn attend(
+    cpu: Cpu,
     queries: &Tensor,
     keys: &Tensor,
     values: &Tensor,
@@ -50,94 +53,88 @@ pub(crate) fn attend(
     if keys.dims() != expected || values.dims() != expected || keys.dim(2)? < tokens {
         candle_core::bail!("expected keys and values that fit the queries");
     }
-    queries.apply_op3_no_bwd(keys, values, &Attention { visible })
+    queries.apply_op3_no_bwd(keys, values, &Operation(Attention { cpu, visible }))
 }
 
 struct SelfAttention {
+    cpu: Cpu,
     visible: Visible,
 }
 
 struct Attention {
+    cpu: Cpu,
     visible: Visible,
 }
 
-impl CustomOp1 for SelfAttention {
-    fn name(&self) -> &'static str {
-        "self-attention"
-    }
+impl Kernel<1> for SelfAttention {
+    const NAME: &'static str = "self-attention";
 
-    fn cpu_fwd(&self, all: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
-        let sizes = Sizes::from_dims(layout.dims())?;
-        for_floats!(all.dtype(), T => {
-            let all = contiguous::<T>(all, layout)?;
-            let ys = forward::outputs(sizes, sizes.tokens, |head| sizes.head(all, self.visible, head));
-            Ok(output(ys, (sizes.count, sizes.tokens, sizes.heads * sizes.size)))
-        })
-    }
-
-    fn bwd(&self, all: &Tensor, _: &Tensor, gradient: &Tensor) -> Result<Option<Tensor>> {
+    fn forward<T: Float>(&self, [all]: [View<'_>; 1]) -> Result<(Vec<T>, Shape)> {
         let sizes = Sizes::from_dims(all.dims())?;
-        let gradient = gradient.contiguous()?;
-        for_floats!(all.dtype(), T => {
-            let (x, g) = (operand(all), operand(&gradient));
-            let (xs, gradients) = (x.elements::<T>()?, g.elements::<T>()?);
-            let of_all = backward::gradients(sizes, xs, self.visible, gradients);
-            Ok(Some(Tensor::from_vec(of_all, all.shape(), all.device())?))
-        })
+        let all = all.elements::<T>()?;
+        let ys = forward::outputs(self.cpu, sizes, sizes.tokens, |head| {
+            sizes.head(all, self.visible, head)
+        });
+        let shape = (sizes.count, sizes.tokens, sizes.heads * sizes.size);
+        Ok((ys, shape.into()))
+    }
+
+    fn backward<T: Float>(
+        &self,
+        [all]: [View<'_>; 1],
+        _: [bool; 1],
+        _: &[T],
+        gradient: &[T],
+    ) -> Result<[Option<Vec<T>>; 1]> {
+        let sizes = Sizes::from_dims(all.dims())?;
+        let all = all.elements::<T>()?;
+        let of_all = backward::gradients(self.cpu, sizes, all, self.visible, gradient);
+        Ok([Some(of_all)])
     }
 }
 
-impl CustomOp3 for Attention {
-    fn name(&self) -> &'static str {
-        "attention"
-    }
+impl Kernel<3> for Attention {
+    const NAME: &'static str = "attention";
 
-    fn cpu_fwd(
-        &self,
-        queries: &CpuStorage,
-        queries_layout: &Layout,
-        keys: &CpuStorage,
-        keys_layout: &Layout,
-        values: &CpuStorage,
-        values_layout: &Layout,
-    ) -> Result<(CpuStorage, Shape)> {
-        let (count, heads, tokens, size) = queries_layout.shape().dims4()?;
+    fn forward<T: Float>(&self, operands: [View<'_>; 3]) -> Result<(Vec<T>, Shape)> {
+        let [queries, keys, values] = operands;
+        let (count, heads, tokens, size) = queries.layout.shape().dims4()?;
         let sizes = Sizes {
             count,
             tokens,
             heads,
             size,
         };
-        let keys_count = keys_layout.shape().dims4()?.2;
-        for_floats!(queries.dtype(), T => {
-            let layouts = [queries_layout, keys_layout, values_layout];
-            if layouts.iter().any(|layout| layout.stride()[3] != 1) {
-                candle_core::bail!("expected contiguous rows");
-            }
-            let elements = [queries, keys, values].map(CpuStorage::as_slice::<T>);
-            let [queries, keys, values] = elements;
-            let elements = [queries?, keys?, values?];
-            let ys = forward::outputs(sizes, keys_count, |head| {
-                let rows = |at: usize| {
-                    let (layout, stride) = (layouts[at], layouts[at].stride());
-                    let (sample, head) = (head / heads, head % heads);
-                    Rows {
-                        elements: elements[at],
-                        start: layout.start_offset() + sample * stride[0] + head * stride[1],
-                        stride: stride[2],
-                        size,
-                    }
-                };
-                Head {
-                    queries: rows(0),
-                    keys: rows(1),
-                    values: rows(2),
-                    tokens,
-                    count: keys_count,
-                    visible: self.visible,
+        let keys_count = keys.layout.shape().dims4()?.2;
+        if operands.iter().any(|view| view.layout.stride()[3] != 1) {
+            candle_core::bail!("expected contiguous rows");
+        }
+        let elements = [
+            queries.storage.as_slice::<T>()?,
+            keys.storage.as_slice()?,
+            values.storage.as_slice()?,
+        ];
+        let ys = forward::outputs(self.cpu, sizes, keys_count, |head| {
+            let (sample, head) = (head / heads, head % heads);
+            let rows = |at: usize| {
+                let layout = operands[at].layout;
+                let stride = layout.stride();
+                Rows {
+                    elements: elements[at],
+                    start: layout.start_offset() + sample * stride[0] + head * stride[1],
+                    stride: stride[2],
+                    size,
                 }
-            });
-            Ok(output(ys, (count, tokens, heads * size)))
-        })
+            };
+            Head {
+                queries: rows(0),
+                keys: rows(1),
+                values: rows(2),
+                tokens,
+                count: keys_count,
+                visible: self.visible,
+            }
+        });
+        Ok((ys, (count, tokens, heads * size).into()))
     }
 }

@@ -5,14 +5,15 @@ mod composed;
 mod forward;
 mod layer;
 
-use candle_core::backend::BackendStorage;
-use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape, Tensor};
+use candle_core::{Result, Shape, Tensor};
 
 use self::composed::composed;
 use self::layer::Layer;
 use super::adjacency::Adjacency;
-use super::operand::{for_floats, operand, output};
-use super::storage::{contiguous, is_for};
+use super::cpu::Cpu;
+use super::float::Float;
+use super::operation::{Kernel, Operation, is_for};
+use super::view::View;
 
 /// For rows `x [N, heads, size]`, and a row of `of_sources` and of `of_targets [1, heads, size]` for
 /// each head: `y_i = Σ_j α_ij x_j` over the edges from `j` to `i`, where `α` is the softmax over a
@@ -21,6 +22,7 @@ use super::storage::{contiguous, is_for};
 /// # Errors
 /// When the shapes differ from these, or candle fails.
 pub(crate) fn attend(
+    cpu: Cpu,
     xs: &Tensor,
     of_sources: &Tensor,
     of_targets: &Tensor,
@@ -37,68 +39,42 @@ pub(crate) fn attend(
     if !is_for(&[xs, of_sources, of_targets]) {
         return composed(xs, of_sources, of_targets, graph);
     }
-    let op = GraphAttention {
+    let operation = Operation(GraphAttention {
+        cpu,
         graph: graph.clone(),
         heads,
         size,
-    };
-    xs.contiguous()?
-        .apply_op3(&of_sources.contiguous()?, &of_targets.contiguous()?, op)
+    });
+    xs.contiguous()?.apply_op3(
+        &of_sources.contiguous()?,
+        &of_targets.contiguous()?,
+        operation,
+    )
 }
 
 struct GraphAttention {
+    cpu: Cpu,
     graph: Adjacency,
     heads: usize,
     size: usize,
 }
 
-impl CustomOp3 for GraphAttention {
-    fn name(&self) -> &'static str {
-        "graph-attention"
+impl Kernel<3> for GraphAttention {
+    const NAME: &'static str = "graph-attention";
+
+    fn forward<T: Float>(&self, inputs: [View<'_>; 3]) -> Result<(Vec<T>, Shape)> {
+        let shape = inputs[0].layout.shape().clone();
+        Ok((Layer::new(self, inputs)?.sums(), shape))
     }
 
-    fn cpu_fwd(
+    fn backward<T: Float>(
         &self,
-        xs: &CpuStorage,
-        layout: &Layout,
-        of_sources: &CpuStorage,
-        of_sources_layout: &Layout,
-        of_targets: &CpuStorage,
-        of_targets_layout: &Layout,
-    ) -> Result<(CpuStorage, Shape)> {
-        for_floats!(xs.dtype(), T => {
-            let layer = Layer::new(
-                self,
-                contiguous::<T>(xs, layout)?,
-                contiguous::<T>(of_sources, of_sources_layout)?,
-                contiguous::<T>(of_targets, of_targets_layout)?,
-            );
-            Ok(output(layer.sums(), layout.shape()))
-        })
-    }
-
-    fn bwd(
-        &self,
-        xs: &Tensor,
-        of_sources: &Tensor,
-        of_targets: &Tensor,
-        _: &Tensor,
-        gradient: &Tensor,
-    ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
-        let gradient = gradient.contiguous()?;
-        for_floats!(xs.dtype(), T => {
-            let operands = [xs, of_sources, of_targets, &gradient].map(operand);
-            let [x, s, t, g] = &operands;
-            let layer = Layer::new(self, x.elements::<T>()?, s.elements()?, t.elements()?);
-            let gradients = layer.gradients(g.elements::<T>()?);
-            let like = |elements, tensor: &Tensor| {
-                Tensor::from_vec(elements, tensor.shape(), tensor.device()).map(Some)
-            };
-            Ok((
-                like(gradients.of_xs, xs)?,
-                like(gradients.of_sources, of_sources)?,
-                like(gradients.of_targets, of_targets)?,
-            ))
-        })
+        inputs: [View<'_>; 3],
+        _: [bool; 3],
+        _: &[T],
+        gradient: &[T],
+    ) -> Result<[Option<Vec<T>>; 3]> {
+        let gradients = Layer::new(self, inputs)?.gradients(gradient);
+        Ok(gradients.map(Some))
     }
 }

@@ -8,6 +8,7 @@ use super::graph::{GraphLayer, GraphLayers};
 use crate::error::{Error, Result};
 use crate::init::Init;
 use crate::kernels::adjacency::Adjacency;
+use crate::kernels::cpu::Cpu;
 use crate::kernels::graph_attention::attend;
 use crate::mode::Mode;
 use crate::param_builder::ParamBuilder;
@@ -120,7 +121,7 @@ impl GraphLayer for GatLayer {
         let xs = nodes.matmul(&mode.value(&self.weight).t()?)?;
         let xs = xs.reshape((count, self.heads, self.outputs))?;
         let (sources, targets) = (mode.value(&self.sources), mode.value(&self.targets));
-        let sums = attend(&xs, &sources, &targets, edges)?;
+        let sums = attend(Cpu::new(), &xs, &sources, &targets, edges)?;
         let ys = if self.is_last {
             sums.mean(1)?
         } else {

@@ -8,6 +8,7 @@ use super::graph::{GraphLayer, GraphLayers};
 use crate::error::Result;
 use crate::init::Init;
 use crate::kernels::adjacency::Adjacency;
+use crate::kernels::cpu::Cpu;
 use crate::kernels::neighbours::{self, Weights};
 use crate::mode::Mode;
 use crate::param_builder::ParamBuilder;
@@ -93,7 +94,7 @@ impl GraphLayer for GcnLayer {
                 .map(move |source| roots[*source as usize] * root)
         });
         let xs = nodes.matmul(&mode.value(&self.weight).t()?)?;
-        let sums = neighbours::sum(&xs, edges, Weights::Edges(weights.collect()))?;
+        let sums = neighbours::sum(Cpu::new(), &xs, edges, Weights::Edges(weights.collect()))?;
         Ok(sums.broadcast_add(&mode.value(&self.bias))?)
     }
 }

@@ -8,6 +8,7 @@ use super::graph::{GraphLayer, GraphLayers};
 use crate::error::Result;
 use crate::init::Init;
 use crate::kernels::adjacency::Adjacency;
+use crate::kernels::cpu::Cpu;
 use crate::kernels::neighbours::{self, Weights};
 use crate::mode::Mode;
 use crate::param_builder::ParamBuilder;
@@ -82,7 +83,7 @@ impl GraphLayer for SageLayer {
     const CLASS: &'static str = "SAGEConv";
 
     fn forward(&self, nodes: &Tensor, edges: &Adjacency, mode: &mut Mode<'_>) -> Result<Tensor> {
-        let means = neighbours::sum(nodes, edges, Weights::Mean)?;
+        let means = neighbours::sum(Cpu::new(), nodes, edges, Weights::Mean)?;
         let neighbours = means
             .matmul(&mode.value(&self.neighbours).t()?)?
             .broadcast_add(&mode.value(&self.bias))?;

@@ -6,12 +6,13 @@ use super::Visible;
 use super::head::{BLOCK, Head, is_finite, squares};
 use super::product::{Left, Panels, Rows, add_product, padded};
 use super::sizes::Sizes;
-use crate::kernels::dispatch::dispatch;
+use crate::kernels::cpu::Cpu;
 use crate::kernels::float::Float;
-use crate::kernels::{rows, threads};
+use crate::kernels::rows;
 
 /// The gradients `[N, T, 3, heads, size]` of queries, keys and values, by those of the outputs.
 pub(super) fn gradients<T: Float>(
+    cpu: Cpu,
     sizes: Sizes,
     all: &[T],
     visible: Visible,
@@ -19,11 +20,11 @@ pub(super) fn gradients<T: Float>(
 ) -> Vec<T> {
     let mut of_heads = vec![T::ZERO; all.len()];
     let of_head = 3 * sizes.tokens * sizes.size;
-    let part = rows::per_thread(sizes.count * sizes.heads, 4 * of_head * sizes.tokens);
+    let part = cpu.rows_per_thread(sizes.count * sizes.heads, 4 * of_head * sizes.tokens);
     let tasks = of_heads.chunks_mut((part * of_head).max(1)).enumerate();
-    threads::each(tasks, |(task, of_heads)| {
+    cpu.each(tasks, |(task, of_heads)| {
         for (head, of_head) in (task * part..).zip(of_heads.chunks_exact_mut(of_head)) {
-            dispatch(Backward {
+            cpu.dispatch(Backward {
                 head: sizes.head(all, visible, head),
                 gradients: sizes.rows(gradients, 1, 0, head),
                 of_head,

@@ -6,15 +6,16 @@ use super::Visible;
 use super::head::{BLOCK, Head, softmax};
 use super::product::{Left, Panels, Rows, add_product, padded};
 use super::sizes::Sizes;
-use crate::kernels::dispatch::dispatch;
+use crate::kernels::cpu::Cpu;
 use crate::kernels::float::Float;
-use crate::kernels::{rows, threads};
+use crate::kernels::rows;
 
 /// The queries up to which the products of rows are faster than a copy of keys and values in panels.
 const FEW: usize = 3;
 
 /// The outputs `[N, T, heads · size]` of all heads.
 pub(super) fn outputs<'a, T: Float>(
+    cpu: Cpu,
     sizes: Sizes,
     keys: usize,
     head: impl Fn(usize) -> Head<'a, T> + Sync,
@@ -26,12 +27,12 @@ pub(super) fn outputs<'a, T: Float>(
         size,
     } = sizes;
     let mut ys = vec![T::ZERO; count * heads * tokens * size];
-    let part = rows::per_thread(count * heads, 2 * tokens * size * keys);
+    let part = cpu.rows_per_thread(count * heads, 2 * tokens * size * keys);
     let tasks = ys.chunks_mut((part * tokens * size).max(1)).enumerate();
-    threads::each(tasks, |(task, ys)| {
+    cpu.each(tasks, |(task, ys)| {
         let mut buffers = Buffers::default();
         for (at, ys) in (task * part..).zip(ys.chunks_exact_mut(tokens * size)) {
-            dispatch(Forward {
+            cpu.dispatch(Forward {
                 head: head(at),
                 ys,
                 buffers: &mut buffers,

@@ -4,21 +4,15 @@ use pulp::{Simd, WithSimd};
 
 use super::GraphAttention;
 use super::layer::{Layer, NODES, SLOPE, add};
-use crate::kernels::dispatch::dispatch;
 use crate::kernels::float::Float;
-use crate::kernels::{rows, threads};
-
-/// The gradients of the operands.
-pub(super) struct Gradients<T> {
-    pub(super) of_xs: Vec<T>,
-    pub(super) of_sources: Vec<T>,
-    pub(super) of_targets: Vec<T>,
-}
+use crate::kernels::rows;
 
 impl<T: Float> Layer<'_, T> {
-    /// The gradients by those of the sums.
-    pub(super) fn gradients(&self, gradients: &[T]) -> Gradients<T> {
-        let GraphAttention { graph, heads, size } = self.op;
+    /// The gradients of the operands by those of the sums.
+    pub(super) fn gradients(&self, gradients: &[T]) -> [Vec<T>; 3] {
+        let GraphAttention {
+            graph, heads, size, ..
+        } = self.op;
         let width = heads * size;
         let nodes = graph.incoming().nodes();
         let edges = graph.incoming().len() * heads;
@@ -26,10 +20,10 @@ impl<T: Float> Layer<'_, T> {
         let mut of_target_scores = vec![T::ZERO; nodes * heads];
         let tasks = self.tasks(&mut weights).zip(self.tasks(&mut of_scores));
         let tasks = tasks.zip(of_target_scores.chunks_mut((NODES * heads).max(1)));
-        threads::each(
+        self.op.cpu.each(
             tasks,
             |(((first, weights), (_, of_scores)), of_target_scores)| {
-                dispatch(EdgeGradients {
+                self.op.cpu.dispatch(EdgeGradients {
                     layer: self,
                     first,
                     gradients,
@@ -46,10 +40,10 @@ impl<T: Float> Layer<'_, T> {
             .chunks_mut(width.max(1))
             .zip(of_targets.chunks_mut(width.max(1)));
         let tasks = tasks.zip(of_xs.chunks_mut(self.rows_of_task()));
-        threads::each(
+        self.op.cpu.each(
             tasks.enumerate(),
             |(task, ((of_sources, of_targets), of_xs))| {
-                dispatch(NodeGradients {
+                self.op.cpu.dispatch(NodeGradients {
                     layer: self,
                     first: task * NODES,
                     gradients,
@@ -69,11 +63,7 @@ impl<T: Float> Layer<'_, T> {
             }
             total
         };
-        Gradients {
-            of_xs,
-            of_sources: total(of_sources),
-            of_targets: total(of_targets),
-        }
+        [of_xs, total(of_sources), total(of_targets)]
     }
 }
 
@@ -150,7 +140,9 @@ impl<T: Float> WithSimd for NodeGradients<'_, T> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
         let layer = self.layer;
-        let GraphAttention { graph, heads, size } = layer.op;
+        let GraphAttention {
+            graph, heads, size, ..
+        } = layer.op;
         let (heads, size) = (*heads, *size);
         let outgoing = graph.outgoing();
         for (node, of_xs) in (self.first..).zip(self.of_xs.chunks_exact_mut((heads * size).max(1)))

@@ -4,9 +4,7 @@ use pulp::{Simd, WithSimd};
 
 use super::GraphAttention;
 use super::layer::{Layer, add};
-use crate::kernels::dispatch::dispatch;
 use crate::kernels::float::Float;
-use crate::kernels::threads;
 
 impl<T: Float> Layer<'_, T> {
     /// The weighted sums of all nodes `[N, heads, size]`.
@@ -15,8 +13,8 @@ impl<T: Float> Layer<'_, T> {
         let mut weights = vec![T::ZERO; self.op.graph.incoming().len() * self.op.heads];
         let tasks = self.tasks(&mut weights);
         let tasks = tasks.zip(sums.chunks_mut(self.rows_of_task()));
-        threads::each(tasks, |((first, weights), sums)| {
-            dispatch(Forward {
+        self.op.cpu.each(tasks, |((first, weights), sums)| {
+            self.op.cpu.dispatch(Forward {
                 layer: self,
                 first,
                 weights,
@@ -40,7 +38,9 @@ impl<T: Float> WithSimd for Forward<'_, T> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let GraphAttention { graph, heads, size } = self.layer.op;
+        let GraphAttention {
+            graph, heads, size, ..
+        } = self.layer.op;
         let incoming = graph.incoming();
         let width = (heads * size).max(1);
         let mut rest = self.weights;

@@ -1,11 +1,12 @@
 //! The operands of the layer, and the weights of a node's edges.
 
+use candle_core::Result;
 use pulp::{Simd, WithSimd};
 
 use super::GraphAttention;
-use crate::kernels::dispatch::dispatch;
 use crate::kernels::float::Float;
-use crate::kernels::{rows, threads};
+use crate::kernels::rows;
+use crate::kernels::view::View;
 
 /// The slope below zero of PyG's `GATConv`.
 pub(super) const SLOPE: f64 = 0.2;
@@ -28,20 +29,19 @@ pub(super) struct Layer<'a, T> {
 }
 
 impl<'a, T: Float> Layer<'a, T> {
-    pub(super) fn new(
-        op: &'a GraphAttention,
-        xs: &'a [T],
-        of_sources: &'a [T],
-        of_targets: &'a [T],
-    ) -> Self {
+    /// # Errors
+    /// When an operand is not contiguous, or its elements have another type.
+    pub(super) fn new(op: &'a GraphAttention, operands: [View<'a>; 3]) -> Result<Self> {
+        let [xs, of_sources, of_targets] = operands.map(View::elements::<T>);
+        let (xs, of_sources, of_targets) = (xs?, of_sources?, of_targets?);
         let scores = |of: &[T]| {
             let mut scores = vec![T::ZERO; xs.len() / op.size.max(1)];
             let part = NODES * op.heads.max(1);
             let tasks = xs
                 .chunks((part * op.size).max(1))
                 .zip(scores.chunks_mut(part));
-            threads::each(tasks, |(xs, scores)| {
-                dispatch(Scores {
+            op.cpu.each(tasks, |(xs, scores)| {
+                op.cpu.dispatch(Scores {
                     xs,
                     of,
                     size: op.size,
@@ -50,14 +50,14 @@ impl<'a, T: Float> Layer<'a, T> {
             });
             scores
         };
-        Self {
+        Ok(Self {
             op,
             xs,
             of_sources,
             of_targets,
             source_scores: scores(of_sources),
             target_scores: scores(of_targets),
-        }
+        })
     }
 
     /// The elements of the rows of a task.

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::tile;
 use crate::kernels::element::Element;
+use crate::kernels::relu::zero_low;
 
 /// A number that is added to each sum.
 #[derive(Clone, Copy, Debug)]
@@ -49,9 +50,7 @@ impl<'a, T: Element> Finish<'a, T> {
             }
         }
         if self.relu {
-            let zero = T::default();
-            sums.iter_mut()
-                .for_each(|sum| *sum = if *sum <= zero { zero } else { *sum });
+            zero_low(sums);
         }
     }
 }
