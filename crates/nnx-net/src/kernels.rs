@@ -10,6 +10,7 @@ mod float;
 pub(crate) mod graph_attention;
 pub(crate) mod linear;
 mod matmul;
+mod matrix;
 pub(crate) mod max_pool2d;
 pub(crate) mod neighbours;
 pub(crate) mod operation;

@@ -9,10 +9,10 @@ mod sizes;
 use candle_core::{Result, Shape, Tensor};
 
 use self::head::Head;
-use self::product::Rows;
 use self::sizes::Sizes;
 use super::cpu::Cpu;
 use super::float::Float;
+use super::matrix::Matrix;
 use super::operation::{Kernel, Operation};
 use super::view::View;
 
@@ -116,22 +116,22 @@ impl Kernel<3> for Attention {
         ];
         let ys = forward::outputs(self.cpu, sizes, keys_count, |head| {
             let (sample, head) = (head / heads, head % heads);
-            let rows = |at: usize| {
+            let rows = |at: usize, rows| {
                 let layout = operands[at].layout;
                 let stride = layout.stride();
-                Rows {
-                    elements: elements[at],
-                    start: layout.start_offset() + sample * stride[0] + head * stride[1],
-                    stride: stride[2],
-                    size,
+                let start = layout.start_offset() + sample * stride[0] + head * stride[1];
+                Matrix {
+                    data: elements[at].get(start..).unwrap_or_default(),
+                    rows,
+                    columns: size,
+                    row_stride: stride[2],
+                    column_stride: 1,
                 }
             };
             Head {
-                queries: rows(0),
-                keys: rows(1),
-                values: rows(2),
-                tokens,
-                count: keys_count,
+                queries: rows(0, tokens),
+                keys: rows(1, keys_count),
+                values: rows(2, keys_count),
                 visible: self.visible,
             }
         });

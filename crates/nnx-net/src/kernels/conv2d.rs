@@ -9,7 +9,8 @@ use candle_core::{Result, Shape, Tensor};
 use self::patches::Geometry;
 use super::cpu::Cpu;
 use super::float::Float;
-use super::matmul::{Bias, Finish, Matrix, product};
+use super::matmul::{Bias, Finish, contiguous_rows, product};
+use super::matrix::Matrix;
 use super::operation::{Kernel, Operation, is_for};
 use super::relu::{gradient_before, relu};
 use super::view::View;
@@ -116,9 +117,7 @@ impl Conv2d {
             return out;
         }
         let (outer, inner, each) = self.shared(geometry.count);
-        let weight = Matrix::new(weight, geometry.outputs, depth)
-            .transposed()
-            .to_contiguous_rows();
+        let weight = contiguous_rows(Matrix::new(weight, geometry.outputs, depth).transposed());
         let weight = Matrix::new(&weight, depth, geometry.outputs);
         let tasks = out
             .chunks_mut(input * each)

@@ -6,7 +6,8 @@ use candle_core::{Result, Shape, Tensor};
 
 use super::cpu::Cpu;
 use super::float::Float;
-use super::matmul::{Bias, Finish, Matrix, product};
+use super::matmul::{Bias, Finish, product};
+use super::matrix::Matrix;
 use super::operation::{Kernel, Operation, is_for};
 use super::relu::{gradient_before, relu};
 use super::view::View;

@@ -3,7 +3,7 @@
 use candle_core::{CpuStorage, Layout, Result};
 
 use super::element::Element;
-use super::matmul::Matrix;
+use super::matrix::Matrix;
 
 /// A tensor on the CPU: its storage, and where its elements are.
 #[derive(Clone, Copy, Debug)]

@@ -4,10 +4,11 @@ use pulp::{Simd, WithSimd};
 
 use super::Visible;
 use super::head::{BLOCK, Head, is_finite, squares};
-use super::product::{Left, Panels, Rows, add_product, padded};
+use super::product::{Panels, add_product, padded};
 use super::sizes::Sizes;
 use crate::kernels::cpu::Cpu;
 use crate::kernels::float::Float;
+use crate::kernels::matrix::Matrix;
 use crate::kernels::rows;
 
 /// The gradients `[N, T, 3, heads, size]` of queries, keys and values, by those of the outputs.
@@ -38,7 +39,7 @@ pub(super) fn gradients<T: Float>(
 struct Backward<'a, 'b, T> {
     head: Head<'a, T>,
     /// Those of the outputs.
-    gradients: Rows<'a, T>,
+    gradients: Matrix<'a, T>,
     of_head: &'b mut [T],
 }
 
@@ -52,32 +53,23 @@ impl<T: Float> WithSimd for Backward<'_, '_, T> {
             gradients,
             of_head,
         } = self;
-        let (size, scale) = (head.queries.size, head.scale());
-        let [wide, stride] = [padded::<T, S>(head.count), padded::<T, S>(size)];
-        let hides = head.visible == Visible::All
-            || head.hides() && is_finite(squares(gradients, head.tokens));
+        let (size, scale) = (head.queries.columns, head.scale());
+        let [wide, stride] = [padded::<T, S>(head.keys.rows), padded::<T, S>(size)];
+        let hides = head.visible == Visible::All || head.hides() && is_finite(squares(gradients));
         let [mut keys, mut key_rows, mut values, mut right] = [(); 4].map(|()| Panels::default());
-        keys.set_transposed::<S>(head.keys, head.count);
-        key_rows.set_rows::<S>(head.keys, head.count);
-        values.set_transposed::<S>(head.values, head.count);
+        keys.set::<S>(head.keys.transposed());
+        key_rows.set::<S>(head.keys);
+        values.set::<S>(head.values.transposed());
         let [mut of_queries, mut of_keys, mut of_values] =
-            [(); 3].map(|()| vec![T::ZERO; head.count * stride]);
+            [(); 3].map(|()| vec![T::ZERO; head.keys.rows * stride]);
         let (mut weights, mut of_scores) = (Vec::new(), Vec::new());
-        for first in (0..head.tokens).step_by(BLOCK) {
-            let block = first..(first + BLOCK).min(head.tokens);
+        for first in (0..head.queries.rows).step_by(BLOCK) {
+            let block = first..(first + BLOCK).min(head.queries.rows);
             let count = head.weigh(simd, &block, [hides, false], &keys, &mut weights);
             of_scores.clear();
             of_scores.resize(block.len() * wide, T::ZERO);
-            let gradients = gradients.from(first);
-            let sizes = [block.len(), size, count];
-            add_product(
-                simd,
-                Left::Rows(gradients),
-                &values,
-                sizes,
-                &mut of_scores,
-                wide,
-            );
+            let gradients = gradients.block(block.clone());
+            add_product(simd, gradients, &values, count, &mut of_scores, wide);
             for (weights, row) in weights
                 .chunks_exact(wide)
                 .zip(of_scores.chunks_exact_mut(wide))
@@ -88,40 +80,22 @@ impl<T: Float> WithSimd for Backward<'_, '_, T> {
                     *g = *weight * (*g - mean) * scale;
                 }
             }
-            let rows = |elements| Rows {
-                elements,
-                start: 0,
-                stride: wide,
-                size: count,
-            };
-            let (weights, of_scores) = (rows(&*weights), rows(&*of_scores));
+            let [weights, of_scores] = [&weights, &of_scores].map(|elements| Matrix {
+                row_stride: wide,
+                ..Matrix::new(elements, block.len(), count)
+            });
             let sums = &mut of_queries[first * stride..];
-            let sizes = [block.len(), count, size];
-            add_product(simd, Left::Rows(of_scores), &key_rows, sizes, sums, stride);
-            let sizes = [count, block.len(), size];
-            right.set_rows::<S>(gradients, block.len());
-            add_product(
-                simd,
-                Left::Transposed(weights),
-                &right,
-                sizes,
-                &mut of_values,
-                stride,
-            );
-            right.set_rows::<S>(head.queries.from(first), block.len());
-            add_product(
-                simd,
-                Left::Transposed(of_scores),
-                &right,
-                sizes,
-                &mut of_keys,
-                stride,
-            );
+            add_product(simd, of_scores, &key_rows, size, sums, stride);
+            let (weights, of_scores) = (weights.transposed(), of_scores.transposed());
+            right.set::<S>(gradients);
+            add_product(simd, weights, &right, size, &mut of_values, stride);
+            right.set::<S>(head.queries.block(block));
+            add_product(simd, of_scores, &right, size, &mut of_keys, stride);
         }
         let rows = [of_queries, of_keys, of_values];
         let rows = rows
             .iter()
-            .flat_map(|part| part.chunks_exact(stride).take(head.tokens));
+            .flat_map(|part| part.chunks_exact(stride).take(head.queries.rows));
         for (of_row, row) in of_head.chunks_exact_mut(size).zip(rows) {
             of_row.copy_from_slice(&row[..size]);
         }

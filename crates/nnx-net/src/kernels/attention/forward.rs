@@ -4,10 +4,11 @@ use pulp::{Simd, WithSimd};
 
 use super::Visible;
 use super::head::{BLOCK, Head, softmax};
-use super::product::{Left, Panels, Rows, add_product, padded};
+use super::product::{Panels, add_product, padded};
 use super::sizes::Sizes;
 use crate::kernels::cpu::Cpu;
 use crate::kernels::float::Float;
+use crate::kernels::matrix::Matrix;
 use crate::kernels::rows;
 
 /// The queries up to which the products of rows are faster than a copy of keys and values in panels.
@@ -66,16 +67,16 @@ impl<T: Float> WithSimd for Forward<'_, '_, T> {
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { head, ys, buffers } = self;
         let hides = head.visible == Visible::All || head.hides();
-        if head.tokens <= FEW && hides {
+        if head.queries.rows <= FEW && hides {
             head.attend_few(ys, &mut buffers.weights);
             return;
         }
-        let size = head.queries.size;
+        let size = head.queries.columns;
         let stride = padded::<T, S>(size);
-        buffers.keys.set_transposed::<S>(head.keys, head.count);
-        buffers.values.set_rows::<S>(head.values, head.count);
-        for first in (0..head.tokens).step_by(BLOCK) {
-            let block = first..(first + BLOCK).min(head.tokens);
+        buffers.keys.set::<S>(head.keys.transposed());
+        buffers.values.set::<S>(head.values);
+        for first in (0..head.queries.rows).step_by(BLOCK) {
+            let block = first..(first + BLOCK).min(head.queries.rows);
             let Buffers {
                 keys,
                 values,
@@ -83,22 +84,13 @@ impl<T: Float> WithSimd for Forward<'_, '_, T> {
                 sums,
             } = &mut *buffers;
             let count = head.weigh(simd, &block, [hides, head.forgives()], keys, weights);
-            let weights = Left::Rows(Rows {
-                elements: weights,
-                start: 0,
-                stride: padded::<T, S>(head.count),
-                size: count,
-            });
+            let weights = Matrix {
+                row_stride: padded::<T, S>(head.keys.rows),
+                ..Matrix::new(weights, block.len(), count)
+            };
             sums.clear();
             sums.resize(block.len() * stride, T::ZERO);
-            add_product(
-                simd,
-                weights,
-                values,
-                [block.len(), count, size],
-                sums,
-                stride,
-            );
+            add_product(simd, weights, values, size, sums, stride);
             let ys = ys[first * size..].chunks_exact_mut(size);
             for (y, sums) in ys.zip(sums.chunks_exact(stride)) {
                 y.copy_from_slice(&sums[..size]);
@@ -111,16 +103,15 @@ impl<T: Float> Head<'_, T> {
     /// The outputs of a few queries.
     #[inline(always)]
     fn attend_few(&self, ys: &mut [T], weights: &mut Vec<T>) {
-        for (query, ys) in ys.chunks_exact_mut(self.queries.size).enumerate() {
-            let row = self.queries.get(query);
+        for (query, ys) in ys.chunks_exact_mut(self.queries.columns).enumerate() {
+            let row = self.queries.row(query, 0, self.queries.columns);
             weights.clear();
-            weights.extend(
-                (0..self.visible(query))
-                    .map(|key| rows::sum_of_pairs(row, self.keys.get(key), |x, y| x * y)),
-            );
+            weights.extend((0..self.visible(query)).map(|key| {
+                rows::sum_of_pairs(row, self.keys.row(key, 0, row.len()), |x, y| x * y)
+            }));
             softmax(weights, self.scale(), self.forgives());
             for (key, weight) in weights.iter().enumerate() {
-                for (y, value) in ys.iter_mut().zip(self.values.get(key)) {
+                for (y, value) in ys.iter_mut().zip(self.values.row(key, 0, row.len())) {
                     *y += *weight * *value;
                 }
             }

@@ -5,20 +5,20 @@ use std::ops::Range;
 use pulp::Simd;
 
 use super::Visible;
-use super::product::{Left, Panels, Rows, add_product, padded};
+use super::product::{Panels, add_product, padded};
 use crate::kernels::float::Float;
+use crate::kernels::matrix::Matrix;
 use crate::kernels::rows;
 use crate::kernels::softmax::exponentials;
 
 /// The operands of one head.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Head<'a, T> {
-    pub(super) queries: Rows<'a, T>,
-    pub(super) keys: Rows<'a, T>,
-    pub(super) values: Rows<'a, T>,
-    pub(super) tokens: usize,
-    /// The number of keys.
-    pub(super) count: usize,
+    /// A row for each token.
+    pub(super) queries: Matrix<'a, T>,
+    /// A row for each key.
+    pub(super) keys: Matrix<'a, T>,
+    pub(super) values: Matrix<'a, T>,
     pub(super) visible: Visible,
 }
 
@@ -30,8 +30,8 @@ impl<T: Float> Head<'_, T> {
     #[inline(always)]
     pub(super) fn visible(&self, query: usize) -> usize {
         match self.visible {
-            Visible::All => self.count,
-            Visible::Earlier => self.count - self.tokens + query + 1,
+            Visible::All => self.keys.rows,
+            Visible::Earlier => self.keys.rows - self.queries.rows + query + 1,
         }
     }
 
@@ -39,7 +39,7 @@ impl<T: Float> Head<'_, T> {
     #[inline(always)]
     pub(super) fn scale(&self) -> T {
         #[expect(clippy::cast_precision_loss, reason = "a head's size is small")]
-        let size = T::from_f64(self.queries.size as f64);
+        let size = T::from_f64(self.queries.columns as f64);
         T::ONE / size.sqrt()
     }
 
@@ -54,9 +54,8 @@ impl<T: Float> Head<'_, T> {
     /// them: a score that is NaN or infinite stays so, and zero times an infinite value is NaN.
     #[inline(always)]
     pub(super) fn hides(&self) -> bool {
-        let [queries, keys] = [(self.queries, self.tokens), (self.keys, self.count)]
-            .map(|(rows, count)| squares(rows, count).sqrt());
-        is_finite(queries * keys + squares(self.values, self.count))
+        let [queries, keys] = [self.queries, self.keys].map(|rows| squares(rows).sqrt());
+        is_finite(queries * keys + squares(self.values))
     }
 
     /// Sets the weights of a block of queries, and returns the number of keys that have some.
@@ -69,17 +68,16 @@ impl<T: Float> Head<'_, T> {
         keys: &Panels<T>,
         weights: &mut Vec<T>,
     ) -> usize {
-        let stride = padded::<T, S>(self.count);
+        let stride = padded::<T, S>(self.keys.rows);
         weights.clear();
         weights.resize(block.len() * stride, T::ZERO);
         let count = if hides {
             self.visible(block.end - 1)
         } else {
-            self.count
+            self.keys.rows
         };
-        let queries = Left::Rows(self.queries.from(block.start));
-        let sizes = [block.len(), self.queries.size, count];
-        add_product(simd, queries, keys, sizes, weights, stride);
+        let queries = self.queries.block(block.clone());
+        add_product(simd, queries, keys, count, weights, stride);
         for (query, row) in block.clone().zip(weights.chunks_exact_mut(stride)) {
             let visible = self.visible(query);
             if !hides {
@@ -116,10 +114,11 @@ pub(super) fn softmax<T: Float>(scores: &mut [T], scale: T, forgives: bool) {
 
 /// The sum of the squares of all elements.
 #[inline(always)]
-pub(super) fn squares<T: Float>(rows: Rows<'_, T>, count: usize) -> T {
+pub(super) fn squares<T: Float>(matrix: Matrix<'_, T>) -> T {
     let mut sum = T::ZERO;
-    for row in 0..count {
-        sum += rows::fold(rows.get(row), T::ZERO, |x| x * x, |a, b| a + b);
+    for row in 0..matrix.rows {
+        let row = matrix.row(row, 0, matrix.columns);
+        sum += rows::fold(row, T::ZERO, |x| x * x, |a, b| a + b);
     }
     sum
 }

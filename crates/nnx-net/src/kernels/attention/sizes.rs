@@ -4,8 +4,8 @@ use candle_core::Result;
 
 use super::Visible;
 use super::head::Head;
-use super::product::Rows;
 use crate::kernels::float::Float;
+use crate::kernels::matrix::Matrix;
 
 /// The sizes of queries, keys and values of the same tokens.
 #[derive(Clone, Copy, Debug)]
@@ -36,13 +36,15 @@ impl Sizes {
         parts: usize,
         part: usize,
         head: usize,
-    ) -> Rows<'_, T> {
+    ) -> Matrix<'_, T> {
         let (sample, head) = (head / self.heads, head % self.heads);
-        Rows {
-            elements,
-            start: ((sample * self.tokens * parts + part) * self.heads + head) * self.size,
-            stride: parts * self.heads * self.size,
-            size: self.size,
+        let start = ((sample * self.tokens * parts + part) * self.heads + head) * self.size;
+        Matrix {
+            data: elements.get(start..).unwrap_or_default(),
+            rows: self.tokens,
+            columns: self.size,
+            row_stride: parts * self.heads * self.size,
+            column_stride: 1,
         }
     }
 
@@ -53,8 +55,6 @@ impl Sizes {
             queries,
             keys,
             values,
-            tokens: self.tokens,
-            count: self.tokens,
             visible,
         }
     }
