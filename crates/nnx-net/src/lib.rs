@@ -18,6 +18,7 @@ mod device;
 mod dropout;
 mod error;
 mod evaluate_options;
+mod freed_memory;
 mod frozen;
 #[cfg(feature = "generate")]
 mod generate;
