@@ -21,6 +21,7 @@ use nnx_params::{
 
 use crate::device;
 use crate::error::{Error, Result};
+use crate::freed_memory;
 use crate::frozen::Frozen;
 use crate::inputs::Inputs;
 use crate::key_value_cache::KeyValueCache;
@@ -180,6 +181,7 @@ impl NNModel {
         let decoding = Decoding::new(kind, params.loss(), params.task(), outputs)?;
         let precision = Precision::from_policy(params.precision(), params.device())?;
         let net = net::build(kind, &net_params, builder)?;
+        freed_memory::keep();
         Ok(Self {
             decoding,
             precision,
