@@ -23,7 +23,8 @@ pub(crate) fn keep() {
     });
 }
 
-#[cfg(all(test, target_os = "linux", target_env = "gnu"))]
+#[cfg(test)]
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod tests {
     use std::fs;
     use std::hint::black_box;
