@@ -2,7 +2,7 @@
 
 mod chunk_reader;
 mod elements;
-mod pieces;
+mod parts;
 mod runs;
 #[cfg(test)]
 mod tests;
@@ -13,9 +13,9 @@ use std::fmt;
 
 use self::chunk_reader::{ChunkReader, read_ahead};
 use self::elements::Elements;
-pub(crate) use self::elements::StoredRange;
-use self::pieces::Pieces;
+use self::parts::Parts;
 use self::runs::Runs;
+use super::StoragePart;
 use crate::Tensor;
 use crate::error::{Error, Result};
 
@@ -86,38 +86,25 @@ impl JoinedTensor {
         self.chunks.open().map(drop)
     }
 
-    /// The ranges that hold the bytes one behind the other, if each chunk is in a file as it is and
-    /// its elements follow one another in the whole, as those of a split along the first dimension
-    /// do.
+    /// Makes the bytes, piece by piece.
     ///
     /// # Errors
-    /// As for [`chunks`](Self::chunks).
-    pub(super) fn ranges(&self) -> Result<Option<Vec<StoredRange>>> {
-        let mut chunks = self.opened()?;
-        chunks.sort_by_key(|chunk| chunk.runs.next);
-        let mut ranges = Vec::new();
-        let mut end = 0usize;
-        for chunk in chunks {
-            let runs = &chunk.runs;
-            let (Elements::Stored(range), true) = (chunk.elements, runs.len == runs.total) else {
-                return Ok(None);
-            };
-            if runs.next != end {
-                return Err(not_next(end, runs.next));
-            }
-            end = end.saturating_add(runs.len);
-            ranges.push(range);
-        }
-        self.check_end(end)?;
-        Ok(Some(ranges))
+    /// As for [`parts`](Self::parts).
+    pub(super) fn chunks(&self, each: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        self.parts(&mut |part| match part {
+            StoragePart::Bytes(bytes) => each(bytes),
+            StoragePart::Stored(stored) => stored.chunks(each),
+        })
     }
 
-    /// Makes the bytes, piece by piece.
+    /// Gives the bytes part by part. A large chunk that is in a file as it is, and whose elements
+    /// follow one another in the whole, as those of a split along the first dimension do, is one part,
+    /// of which nothing is read.
     ///
     /// # Errors
     /// When a chunk cannot be read, is not what the checkpoint says of it or does not have its
     /// checksum, when the chunks do not fill the whole, or `each` fails.
-    pub(super) fn chunks(&self, each: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    pub(super) fn parts(&self, each: &mut dyn FnMut(StoragePart<'_>) -> Result<()>) -> Result<()> {
         let opened = self.opened()?;
         let ahead = read_ahead(opened.len());
         let mut chunks: Vec<ChunkReader> = opened
@@ -128,7 +115,7 @@ impl JoinedTensor {
             .zip(&chunks)
             .map(|(index, chunk)| Reverse((chunk.runs.next, index)))
             .collect();
-        let mut out = Pieces::new(each);
+        let mut out = Parts::new(each);
         let mut end = 0usize;
         while let Some(Reverse((start, index))) = next.pop() {
             let Some(chunk) = chunks.get_mut(index) else {
@@ -137,8 +124,12 @@ impl JoinedTensor {
             if start != end {
                 return Err(not_next(end, start));
             }
-            chunk.copy_run(&mut out)?;
             end = end.saturating_add(chunk.runs.len);
+            if let Some(stored) = chunk.large_range() {
+                out.put_range(stored)?;
+                continue;
+            }
+            chunk.copy_run(&mut out)?;
             if chunk.runs.advance() {
                 next.push(Reverse((chunk.runs.next, index)));
             } else {
