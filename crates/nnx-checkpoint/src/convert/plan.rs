@@ -117,19 +117,6 @@ impl Piece {
     pub(super) fn len(&self) -> u64 {
         self.storage.byte_len() as u64
     }
-
-    /// Whether the bytes are large ranges of files, one behind the other, as those of a tensor that
-    /// several processes saved can be.
-    pub(super) fn is_in_ranges(&self) -> bool {
-        /// Smaller parts pass through memory, with those that are made.
-        const LEAST_RANGE: u64 = 1 << 20;
-        match self.storage.stored_ranges() {
-            Ok(Some(ranges)) => ranges
-                .iter()
-                .all(|stored| stored.range.byte_len() >= LEAST_RANGE),
-            _ => false,
-        }
-    }
 }
 
 impl Plan {

@@ -169,6 +169,15 @@ impl ByteRange {
         Ok(all.into())
     }
 
+    /// Fills `into` with the bytes from `start` on.
+    ///
+    /// # Errors
+    /// When they are not all there, or the source cannot be read.
+    pub(crate) fn read_at(&self, start: u64, into: &mut [u8]) -> Result<()> {
+        let part = self.slice(start, into.len() as u64)?;
+        part.source.read_at(part.start, into)
+    }
+
     /// The bytes from `start` to the end of the range, up to `most` of them.
     ///
     /// # Errors
