@@ -219,10 +219,11 @@ impl Shared {
             return None;
         }
         send(stream, status, &headers, &body)?;
-        while self.fault == Fault::LongRange {
+        if self.fault == Fault::LongRange {
             // It ends when the client closes the connection.
-            stream.write_all(&body).ok()?;
-            self.bytes.fetch_add(body.len() as u64, Ordering::SeqCst);
+            loop {
+                stream.write_all(&body).ok()?;
+            }
         }
         (self.fault != Fault::NoSize).then_some(())
     }
