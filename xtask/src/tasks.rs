@@ -35,6 +35,10 @@ pub(crate) const TASKS: &[Task] = &[
                 "an interpreter with the real NNx; all but `checkpoint` need it",
             ),
             (
+                "ROW…",
+                "of `net`: only the rows whose names begin with one of the words",
+            ),
+            (
                 "--part NAME",
                 "the one part of the bench of checkpoints to run",
             ),
@@ -180,7 +184,10 @@ pub(crate) const TASKS: &[Task] = &[
                 "--azurite PATH",
                 "the program of Azurite; without it only S3",
             ),
-            ("--kills N", "how many uploads are killed [100]"),
+            (
+                "--kills N",
+                "how many uploads are killed, with Azurite at most 20 [100]",
+            ),
         ],
     },
     Task {

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use crate::error::{DistributedFault, Error, ErrorKind, Result};
-use crate::{CheckpointReader, Format, OpenOptions, Storage};
+use crate::{CheckpointReader, Folder, Format, OpenOptions, Storage};
 
 /// The most faults that are reported.
 const MAX_FAULTS: usize = 100;
@@ -64,7 +64,30 @@ pub fn verify_with(
     progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
 ) -> Result<Verification> {
     let path = path.as_ref();
-    let reader = CheckpointReader::open_with(path, options)?;
+    verify_reader(&CheckpointReader::open_with(path, options)?, path, progress)
+}
+
+/// [`verify_with`] for a file in a folder, wherever that is, or without a name the folder itself: as
+/// [`CheckpointReader::open_in`] opens them.
+///
+/// # Errors
+/// As for [`verify_with`], and those of the folder.
+pub fn verify_in(
+    folder: &dyn Folder,
+    name: Option<&str>,
+    options: &OpenOptions,
+    progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+) -> Result<Verification> {
+    let reader = CheckpointReader::open_in(folder, name, options)?;
+    verify_reader(&reader, &folder.path(name.unwrap_or_default()), progress)
+}
+
+/// Checks an open checkpoint; an error is of the path.
+fn verify_reader(
+    reader: &CheckpointReader,
+    path: &Path,
+    progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+) -> Result<Verification> {
     let mut found = Verification {
         format: reader.format(),
         tensors: reader.tensors().len(),

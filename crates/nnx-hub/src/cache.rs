@@ -163,7 +163,7 @@ impl RepoCache {
     /// The stamps of the cache's file and of the snapshot's: equal as long as neither is written.
     pub(crate) fn stamps(&self, commit: &str, name: &str, digest: &Digest) -> [Option<Stamp>; 2] {
         let paths = [self.blob(digest), self.snapshot(commit).join(name)];
-        paths.map(|path| Stamp::of_path(&path))
+        paths.map(|path| Stamp::from_path(&path))
     }
 
     /// Whether a file has the requested hash, if it is to be checked; `None` if the file does not

@@ -13,8 +13,9 @@ const REFRESH: Duration = Duration::from_millis(100);
 
 /// The bar of a terminal, with the result of the last batch.
 const TEMPLATE: &str = "{msg} [{wide_bar}] {pos} of {len} steps, {speed}, {eta} left";
-/// The same in a terminal of fewer columns than this: the text is cut where the line ends.
+/// The columns that this bar needs.
 const WIDE: u16 = 100;
+/// The same in a terminal of fewer columns: the text is cut where the line ends.
 const NARROW: &str = "{pos}/{len}, {eta} left; {wide_msg}";
 /// The same where the number of steps is not known.
 const ENDLESS: &str = "{pos} steps, {speed}; {wide_msg}";

@@ -44,7 +44,8 @@ impl candle_nn::Optimizer for Optimizer {
 
     fn step(&mut self, grads: &GradStore) -> Result<()> {
         let mut gradients = Gradients::new();
-        { gradients.add(self.parameters(), grads) }.map_err(Error::wrap)?;
+        let added = gradients.add(self.parameters(), grads);
+        added.map_err(Error::wrap)?;
         Self::step(self, &gradients).map_err(Error::wrap)
     }
 
