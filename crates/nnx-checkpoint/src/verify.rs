@@ -73,12 +73,12 @@ pub fn verify_with(
         faults: Vec::new(),
     };
     let mut storages = Vec::new();
-    let mut fault = |error: Error| -> Result<()> {
+    let mut fault = |error: Error| -> Result<bool> {
         if !is_fault(&error) {
             return Err(error.in_path(path));
         }
         found.faults.push(error.in_path(path));
-        Ok(())
+        Ok(found.faults.len() >= MAX_FAULTS)
     };
     let mut seen = HashSet::new();
     for entry in reader.tensors() {
@@ -90,7 +90,11 @@ pub fn verify_with(
             }
             // Sparse tensors and the like have no bytes of their own, only their parts have.
             Err(error) if matches!(error.kind(), ErrorKind::Unsupported { .. }) => {}
-            Err(error) => fault(error)?,
+            Err(error) => {
+                if fault(error)? {
+                    return Ok(found);
+                }
+            }
         }
     }
     if let Some(object) = reader.object() {
@@ -112,11 +116,12 @@ pub fn verify_with(
                 "" => error,
                 name => error.in_tensor(name),
             };
-            fault(error)?;
+            if fault(error)? {
+                break;
+            }
         }
     }
     found.bytes = read;
-    found.faults.truncate(MAX_FAULTS);
     Ok(found)
 }
 
