@@ -66,7 +66,7 @@ pub(super) fn open(folder: &Path, options: &OpenOptions) -> Result<OpenedTorch> 
     let left = model.left(&tensors)?;
     let names: Vec<&str> = left.iter().map(|(name, _)| name.as_str()).collect();
     let names = (!names.is_empty()).then(|| names_in_words(&names, SHOWN));
-    // The vendor's script leaves these out as well, but for stage 1 they have no other source.
+    // The vendor's script leaves these out as well, but of these saves they have no other source.
     let is_taken = optim.has_frozen_in_module();
     state.notes.extend(names.map(|names| {
         if optim.is_three() {
