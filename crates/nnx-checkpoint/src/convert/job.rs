@@ -83,9 +83,10 @@ impl Job<'_, '_> {
         }
         let was_sharded = self.target.folder.exists(&self.target.index().name)?;
         let is_sharded = was_sharded || self.plan.index.is_some();
-        let earlier = match is_sharded {
-            true => self.target.earlier()?,
-            false => Vec::new(),
+        let earlier = if is_sharded {
+            self.target.earlier()?
+        } else {
+            Vec::new()
         };
         self.remove_index()?;
         for (file, target) in written {
@@ -155,9 +156,10 @@ impl Job<'_, '_> {
         if self.has_index()? {
             return Ok(());
         }
-        let earlier = match self.options.overwrite {
-            true => self.target.earlier()?,
-            false => Vec::new(),
+        let earlier = if self.options.overwrite {
+            self.target.earlier()?
+        } else {
+            Vec::new()
         };
         self.put_index()?;
         self.remove(&earlier)

@@ -49,9 +49,10 @@ pub(super) fn open(folder: &Path, stem: &RankStem, options: &OpenOptions) -> Res
         return Err(no_part("a model", stem));
     }
     // The whole of an optimizer's files is of that part.
-    let state = match stem.is_optimizer() {
-        true => State::default(),
-        false => State::new(part),
+    let state = if stem.is_optimizer() {
+        State::default()
+    } else {
+        State::new(part)
     };
     let mut join = Join::new(&ranks, state, &options.limits);
     let stated = [stem.world(), join.world()?];
