@@ -86,14 +86,13 @@ fn steps(packages: &[Package], allow_dirty: bool) -> Vec<Step> {
             "docs, all features that need no hardware",
             &[&doc[..], &[&features]].concat(),
         ),
-        test_step("tests of the workspace", &["test", "--workspace"]),
+        step(
+            "tests of the workspace, with an empty home and a temporary folder of an unusual name",
+            |tally| fresh_tests(&workspace::root(), fresh_clone::ODD, tally),
+        ),
         step("tests in a fresh clone, with an empty home", |tally| {
             fresh_tests(&fresh_clone::make()?, fresh_clone::DEEP, tally)
         }),
-        step(
-            "the same with a temporary folder of an unusual name",
-            |tally| fresh_tests(&fresh_clone::path()?, fresh_clone::ODD, tally),
-        ),
     ];
     let published = || packages.iter().filter(|package| package.is_published());
     // Each crate is tested alone, because features are unified in a build of the whole workspace.
@@ -226,9 +225,9 @@ fn test_step(title: &str, words: &[&str]) -> Step {
     })
 }
 
-fn fresh_tests(clone: &Path, temporary: &str, tally: &mut Tally) -> Result<()> {
-    let mut run = FreshRun::new(clone, temporary)?;
-    println!("{} in {}", line_of(&run.command), clone.display());
+fn fresh_tests(checkout: &Path, temporary: &str, tally: &mut Tally) -> Result<()> {
+    let mut run = FreshRun::new(checkout, temporary)?;
+    println!("{} in {}", line_of(&run.command), checkout.display());
     run_tests(&mut run.command, tally)?;
     tally.count(run.check_home())
 }

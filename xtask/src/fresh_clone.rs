@@ -35,7 +35,7 @@ pub(crate) struct FreshRun {
 /// # Errors
 /// When git or the operating system returns an error.
 pub(crate) fn make() -> Result<PathBuf> {
-    let clone = path()?;
+    let clone = workspace::target_dir()?.join("fresh-clone");
     if clone.exists() {
         fs::remove_dir_all(&clone)?;
     }
@@ -52,14 +52,6 @@ pub(crate) fn make() -> Result<PathBuf> {
     Ok(clone)
 }
 
-/// The path of the clone.
-///
-/// # Errors
-/// When cargo does not return its target folder.
-pub(crate) fn path() -> Result<PathBuf> {
-    Ok(workspace::target_dir()?.join("fresh-clone"))
-}
-
 fn git(folder: &Path) -> Command {
     let mut command = Command::new("git");
     command.current_dir(folder);
@@ -67,12 +59,12 @@ fn git(folder: &Path) -> Command {
 }
 
 impl FreshRun {
-    /// Runs `cargo test --workspace` in the clone, with the temporary folder at that path below an
+    /// Runs `cargo test --workspace` in a checkout, with the temporary folder at that path below an
     /// empty folder.
     ///
     /// # Errors
     /// When the operating system returns an error.
-    pub(crate) fn new(clone: &Path, temporary: &str) -> Result<Self> {
+    pub(crate) fn new(checkout: &Path, temporary: &str) -> Result<Self> {
         let folder = tempfile::tempdir()?;
         let [home, temporary] = ["home", temporary].map(|name| folder.path().join(name));
         for made in [&home, &temporary] {
@@ -80,7 +72,7 @@ impl FreshRun {
         }
         let mut command = cargo();
         command
-            .current_dir(clone)
+            .current_dir(checkout)
             .args(["test", "--workspace"])
             .env("CARGO_TARGET_DIR", workspace::target_dir()?);
         for (name, _) in std::env::vars_os() {
