@@ -264,6 +264,19 @@ mod tests {
     }
 
     #[test]
+    fn xet_keeps_its_files_where_the_hf_tools_have_them() {
+        let home = ("HOME", "/h");
+        let found = |variables: &[(&str, &str)]| settings(variables).xet_cache_dir;
+        let expected = |path: &str| Some(PathBuf::from(path));
+        assert_eq!(found(&[home]), expected("/h/.cache/huggingface/xet"));
+        assert_eq!(found(&[home, ("HF_HOME", "/hf")]), expected("/hf/xet"));
+        assert_eq!(found(&[home, ("HF_XET_CACHE", "~/x")]), expected("/h/x"));
+        assert_eq!(found(&[]), None);
+        assert!(settings(&[home]).xet);
+        assert!(!settings(&[home, ("HF_HUB_DISABLE_XET", "1")]).xet);
+    }
+
+    #[test]
     fn the_token_is_found_and_never_shown() {
         let folder = tempfile::tempdir().unwrap();
         let home = folder.path().to_str().unwrap();

@@ -13,7 +13,7 @@ pub(super) const REPO: &str = "alice/model";
 pub(super) const FILE: &str = "model.safetensors";
 
 /// How long a connection may be silent in tests.
-const TIMEOUT: Duration = Duration::from_millis(1500);
+const TIMEOUT: Duration = Duration::from_secs(3);
 
 pub(super) struct Desk {
     pub(super) server: HubServer,

@@ -239,7 +239,7 @@ fn storage_that_is_slow() {
     );
     down(
         "a storage that is silent",
-        of("/v1/fetch_term", Action::Slow(4000), FOR_EVER),
+        of("/v1/fetch_term", Action::Slow(8000), FOR_EVER),
         Ordinary,
     );
 }

@@ -115,16 +115,16 @@ fn offline_nothing_is_asked() {
 fn a_caller_may_be_in_a_runtime() {
     let desk = Desk::new();
     let bytes = noise(KIB_64, 1);
-    for runtime in [
+    for mut runtime in [
         tokio::runtime::Builder::new_multi_thread(),
         tokio::runtime::Builder::new_current_thread(),
     ] {
-        let mut runtime = runtime;
-        let (hub, _home) = desk.other();
         runtime.enable_all().build().unwrap().block_on(async {
             desk.push(&[(FILE, &bytes)]).unwrap();
-            let folder = hub.snapshot(&repo(), &SnapshotOptions::default()).unwrap();
-            assert_eq!(std::fs::read(folder.join(FILE)).unwrap(), bytes);
+            // It is dropped there, too.
+            let (hub, _home) = desk.other();
+            let folder = hub.snapshot(&repo(), &SnapshotOptions::default());
+            assert_eq!(std::fs::read(folder.unwrap().join(FILE)).unwrap(), bytes);
         });
     }
     assert!(!desk.is_ordinary());

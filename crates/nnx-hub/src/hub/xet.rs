@@ -26,7 +26,7 @@ const FIRST_WAIT: Duration = Duration::from_millis(500);
 /// The session with the store, with its own threads; it is started by the first transfer.
 #[derive(Clone)]
 pub(crate) struct Xet {
-    session: Arc<OnceLock<Option<XetSession>>>,
+    session: Arc<OnceLock<Session>>,
     /// The folder in which it remembers the parts that it sent.
     cache_dir: PathBuf,
     /// How long the store may be silent.
@@ -58,9 +58,24 @@ impl Xet {
             let builder =
                 XetSessionBuilder::new_with_config(config).with_cache_dir(&self.cache_dir);
             // In a thread of its own, it does not take a runtime of the program for its own.
-            thread::scope(|scope| scope.spawn(|| builder.build().ok()).join().ok().flatten())
+            let build = || builder.build().ok();
+            Session(thread::scope(|scope| {
+                scope.spawn(build).join().ok().flatten()
+            }))
         };
-        self.session.get_or_init(start).as_ref()
+        self.session.get_or_init(start).0.as_ref()
+    }
+}
+
+/// A session; `None` if it could not be started.
+struct Session(Option<XetSession>);
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // A runtime must not be dropped in a thread of another one, which the caller's may be.
+        if let Some(session) = self.0.take() {
+            thread::spawn(move || drop(session));
+        }
     }
 }
 
