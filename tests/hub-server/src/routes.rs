@@ -48,7 +48,10 @@ pub(crate) fn route(inner: &mut Inner, asked: &Asked, hash: &str) -> Outcome {
                 kind @ ("xet-read-token" | "xet-write-token"),
                 ..,
             ],
-        ) => xet::token(inner, asked, &id(owner, name), *kind == "xet-write-token"),
+        ) => {
+            let writes = *kind == "xet-write-token" && !has("create_pr");
+            xet::token(inner, asked, &id(owner, name), writes)
+        }
         ("POST", ["api", "models", owner, name, "preupload", revision @ ..]) => {
             let revision = revision.join("/");
             preupload(inner, asked, &id(owner, name), &revision, has("create_pr"))

@@ -35,8 +35,13 @@ fn a_killed_download_is_taken_up() {
     let arrived = || {
         let root = desk.home.path().join("hub/models--alice--model/blobs");
         let files = std::fs::read_dir(root).into_iter().flatten();
-        let sizes = files.map(|file| file.unwrap().metadata().unwrap().len());
-        sizes.max().unwrap_or_default()
+        let files = files.map(|file| file.unwrap().path());
+        // Only the name of a large file begins with a SHA-256.
+        let mut files =
+            files.filter(|path| path.extension().is_some() && path.file_stem().unwrap().len() > 64);
+        files
+            .next()
+            .map_or(0, |path| path.metadata().unwrap().len())
     };
     while arrived() == 0 {
         assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
