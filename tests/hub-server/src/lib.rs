@@ -25,10 +25,11 @@ mod routes;
 mod server;
 mod state;
 mod xet;
+mod xet_store;
 
 pub use fault::{Action, Fault};
 pub use memory::MemoryTransport;
 pub use message::Seen;
 pub use server::HubServer;
 pub use state::{HubState, READ_TOKEN, WRITE_TOKEN};
-pub use xet::XetStore;
+pub use xet_store::XetStore;

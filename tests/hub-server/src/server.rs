@@ -10,7 +10,7 @@ use std::thread::{self, JoinHandle};
 use crate::http;
 use crate::message::Origin;
 use crate::state::HubState;
-use crate::xet::{Xet, XetStore};
+use crate::xet_store::{Xet, XetStore};
 
 /// A Hub that listens until it is dropped.
 ///

@@ -9,7 +9,7 @@ use crate::fault::Fault;
 use crate::hash::sha256;
 use crate::message::Seen;
 use crate::repo::{Entry, Repo};
-use crate::xet::{Lies, Xet};
+use crate::xet_store::{Lies, Xet};
 
 /// A token that may write.
 pub const WRITE_TOKEN: &str = "hf_test_write_alice";
