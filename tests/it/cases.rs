@@ -17,7 +17,7 @@ const CHILD_KIB: u64 = 1 << 20;
 /// The processor time of that process, in seconds.
 const CHILD_SECONDS: u64 = 20;
 
-/// Files where what is done differs from what is expected, each with the reason.
+/// Files whose outcome differs from the expected one, each with the reason.
 const DEVIATIONS: &[(&str, &str)] = &[
     (
         "E07_dcp_folder/step-500/__0_0.distcp",
@@ -41,7 +41,7 @@ fn cases_dir() -> PathBuf {
     fixtures_dir().join("cases")
 }
 
-/// A file or folder of a case, with what is expected of it.
+/// A file or folder of a case, with the expected outcome.
 struct Case {
     /// `folder/file`.
     label: String,
@@ -179,7 +179,7 @@ fn every_file_of_every_case_is_judged() {
     assert_eq!(found, known);
 }
 
-/// What the cases say of writing is counted here. Conversions and saving are judged in
+/// Counts the statements of the cases on writing. Conversions and saving are judged in
 /// `convert/cases.rs`.
 #[test]
 fn what_is_said_of_writing_is_counted() {

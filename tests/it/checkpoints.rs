@@ -218,7 +218,7 @@ fn what_is_written_reads_back_the_same() {
             written += 1;
         }
     }
-    // What the reference refuses too: values that are no tensors, and runtime modules.
+    // The reference refuses these too: values that are no tensors, and runtime modules.
     refused.dedup();
     refused.sort();
     assert_eq!(

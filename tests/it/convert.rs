@@ -1,4 +1,4 @@
-//! Conversions: what comes out holds what went in.
+//! Conversions: the target holds the values of the source.
 
 mod cases;
 mod format_pt;
@@ -7,14 +7,16 @@ mod names;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use nnx_checkpoint::torch::TorchBuilder;
 use nnx_checkpoint::{
-    CheckpointReader, ConvertOptions, Dtype, ErrorKind, NNCheckpoint, SharedTensors, convert,
+    CheckpointReader, ConvertOptions, Dtype, ErrorKind, NNCheckpoint, SharedTensors, Tensor,
+    convert,
 };
 use nnx_tests::{Fixture, Form, Json, fixtures_dir, sha256};
 
 use crate::ascii_folder::ascii_folder;
 
-/// What a tensor is told by: dtype, shape, and the SHA-256 of its bytes.
+/// The identity of a tensor: dtype, shape, and the SHA-256 of its bytes.
 type Told = (Dtype, Vec<usize>, String);
 
 /// Every tensor of a checkpoint.
@@ -235,8 +237,7 @@ fn a_checkpoint_of_nnx_stays_one() {
     }
 }
 
-/// What is written is the same whether it is written by the types or by a conversion, which says the
-/// format too.
+/// A conversion writes the same bytes as the types do, and names the format too.
 #[test]
 fn a_converted_checkpoint_has_the_bytes_of_a_saved_one() {
     use nnx_checkpoint::CheckpointFormat;
@@ -384,7 +385,7 @@ fn shards_come_together_and_apart() {
         assert_eq!(left, [format!("model.{extension}").as_str()]);
         assert_eq!(tensors(&target), before);
 
-        // An index that lies about would lead readers past the new file.
+        // An index that was left there would lead readers past the new file.
         std::fs::write(&index, "{}").unwrap();
         let plain = ConvertOptions::default().drop_non_tensors(true);
         let other = target
@@ -462,7 +463,7 @@ fn a_plain_pickle_becomes_one_that_torch_reads_safely() {
     assert_eq!(judged, 6);
 }
 
-/// What a conversion takes away without being asked, it tells.
+/// A conversion reports everything that it drops without being asked.
 #[test]
 fn what_has_no_place_beside_a_tensor_is_told() {
     let folder = tempfile::tempdir().unwrap();
@@ -481,4 +482,41 @@ fn what_has_no_place_beside_a_tensor_is_told() {
     for what in ["attributes set on", "the versions of the modules ("] {
         assert!(told.contains(what), "{told:?}");
     }
+}
+
+/// A file of `torch.save` with one tensor of two mebibytes.
+fn large_torch_file() -> Vec<u8> {
+    let mut builder = TorchBuilder::new();
+    let tensor = Tensor::from_bytes(Dtype::UInt8, &[2 << 20], vec![7; 2 << 20]).unwrap();
+    let key = builder.text("weight");
+    let value = builder.tensor(&tensor).unwrap();
+    let root = builder.dict(vec![(key, value)]);
+    let mut file = Vec::new();
+    builder.finish(root).write_to(&mut file, "archive").unwrap();
+    file
+}
+
+#[test]
+fn a_large_record_with_another_checksum_is_told_of_the_source() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, target) = (
+        folder.path().join("model.pt"),
+        folder.path().join("model.safetensors"),
+    );
+    let mut file = large_torch_file();
+    let middle = file.len() / 2;
+    file[middle] ^= 1;
+    std::fs::write(&source, &file).unwrap();
+    for target in [&target, &folder.path().join("other.pt")] {
+        let error = convert(&source, target, &ConvertOptions::default()).unwrap_err();
+        assert!(error.to_string().contains("the checksum"), "{error}");
+        assert_eq!(error.path(), Some(source.as_path()));
+        assert!(!target.exists());
+    }
+    // Nobody compares it.
+    let options = ConvertOptions::default().verify(false);
+    convert(&source, &target, &options).unwrap();
+    let reader = CheckpointReader::open(&target).unwrap();
+    let bytes = reader.tensor("weight").unwrap();
+    assert!(bytes.to_bytes().unwrap().contains(&6));
 }

@@ -81,7 +81,7 @@ fn scalars_of_numpy_are_numbers() {
     );
 }
 
-/// Floats stand in the side-car as Python's `float.hex()`.
+/// Floats are in the side-car as Python's `float.hex()`.
 #[track_caller]
 fn check_number(name: &str, found: Option<&Value>, expected: &Json) {
     let found = match found {

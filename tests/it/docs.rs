@@ -1,4 +1,4 @@
-//! What the documents say about the code, compared with the code.
+//! The statements of the documents about the code, compared with the code.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -135,7 +135,7 @@ fn a_folder_is_searched_in_the_order_of_the_document() {
     }
 }
 
-/// A row of a table of the facade's modules: module, feature, default, what it is for.
+/// A row of a table of the facade's modules: module, feature, default, purpose.
 fn modules(text: &str) -> Vec<Vec<&str>> {
     let rows = text.lines().map(|line| line.trim_start_matches("//! "));
     let below = rows.skip_while(|line| !line.starts_with("| module |"));

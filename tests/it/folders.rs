@@ -1,5 +1,5 @@
-//! What a folder's checkpoint is, where no file has a standard name, and what is said where there is
-//! none; and tensors of classes that only a part of PyTorch knows.
+//! Folders in which no file has a standard name: the checkpoint that is chosen, and the error if
+//! there is none. Also tensors of classes that only a part of PyTorch knows.
 
 use std::fs;
 use std::path::Path;

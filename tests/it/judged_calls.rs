@@ -1,4 +1,4 @@
-//! Pickles with `getattr` and `functools.partial`, which are judged by what they are given.
+//! Pickles with `getattr` and `functools.partial`, which are judged by their arguments.
 //!
 //! `tests/fixtures/tools/judged_calls.py` wrote the pickles, unpickled each in a process of its own
 //! under an audit hook, and recorded in `expected.json` what it did.
@@ -13,7 +13,7 @@ fn dir() -> PathBuf {
     fixtures_dir().join("calls")
 }
 
-/// What the file names, each with what is known of it.
+/// The names in the file, each with its safety level.
 fn named(path: &PathBuf) -> Vec<(String, SafetyLevel)> {
     let options = OpenOptions::default().allow_dangerous_globals(true);
     let reader =
@@ -62,7 +62,7 @@ fn what_a_call_did_in_python_is_what_it_is_judged_by() {
     );
 }
 
-/// Files of real projects: what is known of what they name, and that they open by default.
+/// Files of real projects: the safety levels of their names, and that they open by default.
 #[test]
 fn files_of_real_projects_are_judged_by_what_their_calls_are_given() {
     let cases = fixtures_dir().join("cases");
@@ -116,7 +116,7 @@ fn a_dangerous_call_is_noted() {
     }
 }
 
-/// What is dangerous by its own name refuses a file, whatever calls it.
+/// A name that is dangerous by itself refuses a file, whatever calls it.
 #[test]
 fn what_is_named_within_a_call_refuses_a_file_by_default() {
     for name in [

@@ -74,8 +74,8 @@ fn enums() {
     }
 }
 
-/// The constructor's arguments of a dumped object; what the dump only names is taken from its
-/// state.
+/// The constructor's arguments of a dumped object; the values that the dump only names are taken
+/// from its state.
 fn fields_of(dump: &State, state: &State) -> State {
     let mut fields = State::new();
     for (field, value) in dump.iter() {
@@ -325,7 +325,7 @@ fn run_id_validation() {
         for (value, outcome) in pairs(&fixture) {
             let valid = match value {
                 Value::Str(id) => validate_run_id(id).is_ok(),
-                // What is no text cannot even be passed.
+                // A value that is no text cannot even be passed.
                 _ => {
                     by_type += 1;
                     false
@@ -381,7 +381,7 @@ fn mean_of() {
     report(NEW, "mean_of", judged, "");
 }
 
-/// What the sidecars of the checkpoints say of the parameters that the checkpoints hold.
+/// The parameters in the checkpoints are those that the sidecars of the checkpoints state.
 #[test]
 fn checkpoint_states() {
     for version in [NEW, OLD] {

@@ -1,4 +1,4 @@
-//! Checkpoints over bytes that are only read by range: what is read, and when.
+//! Checkpoints over bytes that are only read by range: the readings, and their times.
 
 use std::sync::{Arc, Mutex};
 
@@ -23,7 +23,7 @@ impl Remote {
         Self(Arc::new(Noted { bytes, reads }))
     }
 
-    /// What was read since the last call: begin and length of each reading.
+    /// The readings since the last call: begin and length of each.
     fn reads(&self) -> Vec<(u64, u64)> {
         std::mem::take(&mut self.0.reads.lock().unwrap())
     }

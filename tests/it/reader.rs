@@ -23,8 +23,8 @@ fn every_file_of_the_reader_fixtures_is_as_pytorch_says() {
     println!("{} files of the reader fixtures", files.state().len());
 }
 
-/// Pickles of arrays: every dtype that NumPy and PyTorch share, in both byte orders and every layout,
-/// of NumPy 1 and 2, in every protocol. What else NumPy has stays a value.
+/// Pickles of arrays: every dtype that NumPy and PyTorch share, in both byte orders and every
+/// layout, of NumPy 1 and 2, in every protocol. All other dtypes of NumPy stay values.
 #[test]
 fn arrays_of_numpy_are_tensors() {
     let dir = fixtures_dir().join("numpy-arrays");
@@ -43,7 +43,7 @@ fn arrays_of_numpy_are_tensors() {
     assert_eq!(tensors, 14 * (2 * 4 + 2) + 4);
 }
 
-/// A PyTorch file has them as tensors of PyTorch's own, and what stays a value as it was.
+/// A PyTorch file has them as tensors of PyTorch's own, and the other values as they were.
 #[test]
 fn arrays_of_numpy_become_tensors_of_pytorch() {
     let dir = fixtures_dir().join("numpy-arrays");
@@ -72,7 +72,7 @@ fn arrays_of_numpy_become_tensors_of_pytorch() {
     }
 }
 
-/// In a file of `torch.save` with tensors, arrays are what they are in Python: values beside them.
+/// In a file of `torch.save` with tensors, arrays are values beside them, as in Python.
 #[test]
 fn arrays_of_numpy_beside_tensors_are_values() {
     let dir = fixtures_dir();

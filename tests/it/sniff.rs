@@ -1,5 +1,5 @@
-//! The format of a file by its first bytes, and what `from_file` makes of files that are damaged or
-//! something else: each of the `sniff` fixtures as the real library judged it.
+//! The format of a file by its first bytes, and the result of `from_file` for files that are
+//! damaged or something else: each of the `sniff` fixtures as the real library judged it.
 
 use nnx_checkpoint::{ErrorKind, Format, NNCheckpoint, SNIFF_BYTES, sniff};
 use nnx_tests::{Json, fixtures_dir};

@@ -207,7 +207,7 @@ fn an_object_numbers_storages_in_the_order_of_the_pickle_whatever_built_it() {
     );
 }
 
-/// What an object of a file is saved as has the order too, whatever keys the file had.
+/// An object of a file is saved in the same order, whatever keys the file had.
 #[test]
 fn an_object_that_was_read_numbers_storages_in_the_order_of_the_pickle() {
     let folder = tempfile::tempdir().unwrap();

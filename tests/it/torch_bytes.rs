@@ -1,4 +1,4 @@
-//! Byte for byte: what `torch.save` wrote is what we write for the same object.
+//! We write the same bytes as `torch.save` for the same object.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -58,7 +58,7 @@ fn a_graph_that_came_from_a_file_is_written_as_that_file() {
 /// The classes' own bytes: decoded into typed values, then encoded again, as NNx 0.4.1 would.
 #[test]
 fn a_checkpoint_of_0_4_1_is_written_as_python_writes_it() {
-    /// What a typed checkpoint does not know about its file.
+    /// Properties of the file that a typed checkpoint does not keep.
     const OTHERWISE: &[(&str, &str)] = &[
         ("pickle_protocol3", "another protocol than `to_file` uses"),
         ("pickle_protocol4", "another protocol than `to_file` uses"),
@@ -169,7 +169,7 @@ fn a_checkpoint_made_of_states_and_tensors_is_written_as_python_writes_it() {
     for (fixture, path, _) in zip_fixtures() {
         let by_name = fixture.name.starts_with("pickle_protocol")
             || fixture.name.starts_with("short_slots")
-            // What is only known while a program runs has no state.
+            // A module that is known only while a program runs has no state.
             || fixture.name == "runtime_module";
         if fixture.version != "0.4.1" || by_name {
             continue;

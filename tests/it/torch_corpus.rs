@@ -118,7 +118,7 @@ fn what_torch_saved_is_written_again_byte_for_byte() {
     assert_eq!(written, 101);
 }
 
-/// What the corpus lacks, made by `fixtures/tools/torch_extra.py`.
+/// Tensors that the corpus lacks, written by `fixtures/tools/torch_extra.py`.
 #[test]
 fn every_rare_tensor_is_what_torch_says() {
     let dir = fixtures_dir().join("torch-extra");

@@ -1,4 +1,4 @@
-//! Checkpoint fixtures and what the real library says of each.
+//! Checkpoint fixtures and the real library's values for each.
 
 use std::path::PathBuf;
 
@@ -49,7 +49,7 @@ pub struct ExpectedTensor {
 /// A bare state dict, no checkpoint.
 pub const BARE_STATE_DICT: &str = "export_state_dict";
 
-/// Where the fixtures lie.
+/// The folder of the fixtures.
 pub fn fixtures_dir() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures"))
 }

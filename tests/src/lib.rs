@@ -1,6 +1,6 @@
-//! The fixtures that the real library wrote, with what it says of them.
+//! The fixtures that the real library wrote, with its values for them.
 //!
-//! They lie in `tests/fixtures`; its `README.md` tells how each was made. A fixture that cannot be
+//! They are in `tests/fixtures`; its `README.md` tells how each was made. A fixture that cannot be
 //! read stops the run: nothing is skipped.
 
 #![expect(
@@ -18,7 +18,7 @@ use std::path::Path;
 pub use fixture::{BARE_STATE_DICT, ExpectedTensor, Fixture, Form, LIBRARY_VERSIONS, fixtures_dir};
 pub use json::Json;
 
-/// Copies a folder with everything in it. What is copied may be written to.
+/// Copies a folder with everything in it. The copies may be written to.
 ///
 /// # Panics
 /// When a file cannot be read or written.

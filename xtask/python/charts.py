@@ -23,7 +23,7 @@ except ModuleNotFoundError:
 # Phone, small tablet, desk.
 WIDTHS = [390, 700, 1280]
 
-# What is cut off by its drawing, and which texts of a drawing overlap.
+# The texts that their drawing cuts off, and those that overlap.
 LOOK = """() => {
     const seen = [...document.querySelectorAll('svg text')]
         .map(t => [t.textContent, t.getBoundingClientRect(), t.ownerSVGElement])

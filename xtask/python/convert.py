@@ -134,7 +134,7 @@ WAYS = {
 
 
 def difference(way, plain, other, raw):
-    """What one way of loading finds otherwise than the plain one."""
+    """The first difference between one way of loading and the plain one."""
     if way in ("mmap", "computed offsets"):
         return same(plain, other)
     plain, other = dict(leaves(plain)), dict(leaves(other))

@@ -3,13 +3,14 @@
     distributed.py NNX FOLDER SEED ROUNDS KILLS
 
 Each round starts one to four processes over gloo, which save tensors of random shapes and dtypes that they split at
-random with `torch.distributed.checkpoint`, and writes a save of ZeRO of the same tensors. What the processes had before
-the split is the expected value. A conversion is then killed at KILLS moments: the target is old or new each time.
+random with `torch.distributed.checkpoint`, and writes a save of ZeRO of the same tensors. The tensors before
+the split are the expected values. PyTorch joins the saves of `torch.distributed.checkpoint` too; the layout of ZeRO is
+the one that this script knows, and DeepSpeed itself wrote the saves in tests/fixtures/distributed/zero. A conversion is
+then killed at KILLS moments: the target is old or new each time.
 """
 import hashlib
 import json
 import math
-import os
 import random
 import shutil
 import subprocess
@@ -50,8 +51,7 @@ def state_of(seed):
 
 
 def save(rank, world, folder, seed):
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(20000 + seed % 20000))
-    dist.init_process_group("gloo", rank=rank, world_size=world)
+    dist.init_process_group("gloo", init_method=f"file://{folder}.init", rank=rank, world_size=world)
     mesh = init_device_mesh("cpu", (world,))
     state = {}
     for name, (tensor, split) in state_of(seed).items():
@@ -185,6 +185,8 @@ def main():
             judge(nnx, folder, expected, faults, f"seed {this}, ZeRO {stage} of {world} ranks")
             folders, tensors = folders + 1, tensors + len(expected)
     killed = kill(nnx, scratch, kills, faults)
+    if kills and not killed:
+        faults.append("no conversion was killed in time")
     for fault in faults:
         print("FAIL", fault)
     print(f"seed {seed}: {folders} folders, {tensors} tensors compared, {killed} of {kills} conversions killed on the way, "

@@ -52,7 +52,7 @@ def nnx(*arguments):
 
 
 def different(expected, found):
-    """What differs between two state dicts, if anything does."""
+    """The first difference between two state dicts, if there is one."""
     if set(expected) != set(found):
         return f"names: {sorted(set(expected) ^ set(found))[:6]}"
     for name, tensor in expected.items():

@@ -240,7 +240,7 @@ def train_params(optim, n_epochs, **more):
 
 
 def told(run):
-    """What Rust must find in a run."""
+    """The values that Rust must find in a run."""
     points = {}
     for tag in TAGS.values():
         found, state = NNCheckpoint.load_with_training_state(run=run.id, type=tag)
@@ -287,7 +287,7 @@ def resume(root, optim, run, n_epochs, salt):
 
 
 def loaded(root, run):
-    """What NNx finds in a run that Rust saved."""
+    """The values that NNx finds in a run that Rust saved."""
     os.chdir(root)
     with open(os.path.join("runs", run, "run.yaml"), encoding="utf-8") as handle:
         text = handle.read()

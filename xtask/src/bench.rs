@@ -15,6 +15,10 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
         rows.extend(std::iter::from_fn(|| arguments.word()));
     }
     arguments.finish()?;
+    let is_of_checkpoints = matches!(bench.as_deref(), Some("checkpoint") | None);
+    if part.is_some() && !is_of_checkpoints {
+        return Err("only the bench of checkpoints has parts: leave `--part` out".into());
+    }
     match bench.as_deref() {
         Some("checkpoint") | None => checkpoint(part.as_deref(), python.as_deref()),
         Some("hub") => hub(python.as_deref()),

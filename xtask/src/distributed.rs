@@ -1,5 +1,5 @@
-//! `cargo xtask distributed`: checkpoints that several processes write anew, joined by PyTorch and by
-//! the command, and conversions of them that are killed.
+//! `cargo xtask distributed`: checkpoints that several processes write anew, joined by the command and
+//! as far as it can by PyTorch, and conversions of them that are killed.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -46,6 +46,9 @@ fn check(python: &Path, seed: u64, rounds: u64, kills: u64) -> Result<()> {
     if status.success() {
         Ok(())
     } else {
-        Err(format!("the checkpoints of seed {seed} are not joined as by PyTorch").into())
+        Err(
+            format!("the checkpoints of seed {seed} are not joined to the tensors that were saved")
+                .into(),
+        )
     }
 }

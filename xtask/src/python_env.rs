@@ -130,7 +130,7 @@ pub(crate) fn ensure(library: &Library, folder: Option<PathBuf>) -> Result<PathB
     Ok(python)
 }
 
-/// What is at the path of the environment.
+/// The state of the environment's folder.
 #[derive(Debug, PartialEq)]
 enum State {
     Absent,

@@ -15,6 +15,9 @@ use self::servers::{Azurite, Moto};
 use crate::workspace::{cargo, output};
 use crate::{Arguments, Result, python_env};
 
+/// The most uploads to Azurite that are killed.
+const AZURITE_KILLS: u32 = 20;
+
 pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
     let python = arguments.value("--python")?;
     let azurite = arguments.value("--azurite")?.map(PathBuf::from);
@@ -51,7 +54,7 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
             azurite.environment(),
             scratch.path(),
         );
-        check("azure", &bucket, kills.min(20))?;
+        check("azure", &bucket, kills.min(AZURITE_KILLS))?;
     }
     Ok(())
 }
@@ -59,8 +62,8 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
 fn check(name: &str, bucket: &Bucket<'_>, kills: u32) -> Result<()> {
     let files = bucket.exchange()?;
     println!("{name}: {files} files are the same in the store and on the disk");
-    bucket.shares()?;
-    println!("{name}: workers wrote the shards that one process writes");
+    let shards = bucket.shares()?;
+    println!("{name}: workers wrote the {shards} shards that one process writes");
     let (old, new) = bucket.kill(kills)?;
     println!("{name}: {kills} uploads killed: the target was old {old} times and new {new} times");
     Ok(())

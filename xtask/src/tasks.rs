@@ -9,7 +9,7 @@ use crate::{
 pub(crate) struct Task {
     pub(crate) name: &'static str,
     pub(crate) run: fn(Arguments) -> Result<()>,
-    /// What it does, in one line.
+    /// Its purpose, in one line.
     what: &'static str,
     /// Its arguments and options, each with its meaning.
     options: &'static [(&'static str, &'static str)],
@@ -33,6 +33,10 @@ pub(crate) const TASKS: &[Task] = &[
             (
                 "--python PATH",
                 "an interpreter with the real NNx; all but `checkpoint` need it",
+            ),
+            (
+                "ROW…",
+                "of `net`: only the rows whose names begin with one of the words",
             ),
             (
                 "--part NAME",
@@ -184,7 +188,10 @@ pub(crate) const TASKS: &[Task] = &[
                 "--azurite PATH",
                 "the program of Azurite; without it only S3",
             ),
-            ("--kills N", "how many uploads are killed [100]"),
+            (
+                "--kills N",
+                "how many uploads are killed, with Azurite at most 20 [100]",
+            ),
         ],
     },
     Task {

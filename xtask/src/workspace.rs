@@ -71,7 +71,7 @@ pub(crate) fn cargo() -> Command {
     command
 }
 
-/// What `cargo metadata` says.
+/// The output of `cargo metadata`.
 #[derive(Deserialize)]
 struct Metadata {
     packages: Vec<Package>,

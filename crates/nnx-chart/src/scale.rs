@@ -433,7 +433,7 @@ mod tests {
         }
     }
 
-    /// What is seen of a difference: the ends are apart, unless they are one value to a chart.
+    /// The ends of an axis are apart, unless they are one value to a chart.
     #[test]
     fn extreme_values_are_apart() {
         for (low, high) in [

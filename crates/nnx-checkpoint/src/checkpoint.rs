@@ -151,8 +151,8 @@ impl NNCheckpoint {
         Self::from_file_with(path, &OpenOptions::default())
     }
 
-    /// [`from_file`](Self::from_file) with options of your own. What an NNCheckpoint may name is not
-    /// among them.
+    /// [`from_file`](Self::from_file) with options of your own. No option changes which classes and
+    /// functions an NNCheckpoint may name.
     ///
     /// # Errors
     /// As for [`from_file`](Self::from_file).
@@ -177,7 +177,7 @@ impl NNCheckpoint {
     /// # Errors
     /// As for [`from_file`](Self::from_file).
     pub fn from_bytes_with(bytes: impl Into<ByteRange>, options: &OpenOptions) -> Result<Self> {
-        // The table of what an NNCheckpoint may name is stricter than that of any file.
+        // The table of names for an NNCheckpoint is stricter than that for other files.
         let options = options.allow_dangerous_globals(true);
         let checkpoint = match open(&bytes.into(), &options)? {
             // Neither is read by `torch.load` in NNx, which raises there.
@@ -295,24 +295,24 @@ impl NNCheckpoint {
         self.encoded(format)?.write_to(out)
     }
 
-    fn encoded(&self, format: CheckpointFormat) -> Result<Encoded<'_>> {
+    fn encoded(&self, format: CheckpointFormat) -> Result<EncodedCheckpoint<'_>> {
         Ok(match format {
-            CheckpointFormat::Pickle => Encoded::Pickle(encode::object(self)?),
+            CheckpointFormat::Pickle => EncodedCheckpoint::Pickle(encode::object(self)?),
             CheckpointFormat::SafeTensors => {
                 let (tensors, metadata) = metadata::parts(self)?;
-                Encoded::SafeTensors(tensors, metadata)
+                EncodedCheckpoint::SafeTensors(tensors, metadata)
             }
         })
     }
 }
 
 /// A checkpoint that its form can hold.
-enum Encoded<'a> {
+enum EncodedCheckpoint<'a> {
     Pickle(TorchObject),
     SafeTensors(Vec<(&'a str, &'a Tensor)>, IndexMap<String, String>),
 }
 
-impl Encoded<'_> {
+impl EncodedCheckpoint<'_> {
     fn write_to(&self, out: &mut dyn Write) -> Result<()> {
         match self {
             Self::Pickle(object) => object.write_to(out, NNCheckpoint::ARCHIVE_ROOT),

@@ -9,7 +9,7 @@ pub enum CheckpointPart {
     All,
     /// All but the optimizer.
     Model,
-    /// What is below a name that begins with `optim`, as those of PyTorch's and Lightning's
+    /// The values below a name that begins with `optim`, as the names of PyTorch's and Lightning's
     /// optimizers do: `optimizer`, `optim`, `optimizer_0`.
     Optimizer,
 }

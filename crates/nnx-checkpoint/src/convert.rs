@@ -26,11 +26,11 @@ use crate::source::Folder;
 use crate::target_folder::TargetFolder;
 use crate::{CheckpointPart, CheckpointReader, Format, LocalFolder, OpenOptions, TargetFormat};
 
-/// Converts a checkpoint: a file of any format, or a folder, into a safetensors file or what
+/// Converts a checkpoint: a file of any format, or a folder, into a safetensors file or the file that
 /// `torch.save` writes.
 ///
 /// - Names, dtypes, shapes and bytes stay as they are unless an option says otherwise.
-///   What the target has no place for is an error that lists it, never left out in silence.
+///   Values for which the target has no place are an error that lists them, never left out in silence.
 /// - A PyTorch file that becomes one keeps its structure, and bytes that need no change.
 ///   An NNx checkpoint becomes an NNx checkpoint.
 ///   Anything else becomes a plain dict of names and tensors, which in a safetensors file comes with
@@ -246,8 +246,8 @@ impl Plan {
         files.filter_map(move |(at, file)| share.takes(at).then_some(file))
     }
 
-    /// Looks at what the tensors will be made of, before anything is written: whether the parts of those
-    /// that several processes saved are there, and are what the checkpoint says of them.
+    /// Checks the sources of the tensors before anything is written: the parts of a tensor that
+    /// several processes saved must be there, and match the description in the checkpoint.
     fn check_sources(&self) -> Result<()> {
         let pieces = self.files.iter().flat_map(|file| &file.pieces);
         let mut pieces = pieces.map(|piece| {

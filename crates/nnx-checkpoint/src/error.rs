@@ -1,4 +1,4 @@
-//! The crate's one error: what went wrong, where, and what to do about it.
+//! The crate's one error: the problem, its place and the remedy.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -112,10 +112,10 @@ pub enum ErrorKind {
     /// A conversion's target is there already.
     #[error("there is a file already, and the conversion was not told to replace it")]
     TargetExists,
-    /// A conversion's target has no place for what the source holds.
+    /// A conversion's target has no place for a value of the source.
     #[error("the target has no place for {}", listed(values, *count))]
     NotHeld {
-        /// The first of the values, each with what it is.
+        /// The first of the values, each with its description.
         values: Vec<String>,
         /// How many there are.
         count: usize,
@@ -135,7 +135,7 @@ pub enum ErrorKind {
     NoTensors {
         /// How many tensors there are, each of them without an element.
         empty: usize,
-        /// The first of the values that are not tensors, each with what it is.
+        /// The first of the values that are not tensors, each with its description.
         values: Vec<String>,
         /// How many such values there are.
         count: usize,
@@ -149,13 +149,13 @@ pub enum ErrorKind {
     /// The bytes contradict the format that they claim to have.
     #[error("{what}")]
     Malformed {
-        /// A sentence that says what was expected and what was found.
+        /// A sentence with the expected and the found value.
         what: String,
     },
     /// The bytes may be sound, but this version does not read or write them.
     #[error("{what}")]
     Unsupported {
-        /// A sentence that says what is not supported, and what to do instead if there is a way.
+        /// A sentence with the thing that is not supported, and the remedy if there is one.
         what: String,
     },
     /// A checkpoint of several processes is not whole, contradicts itself, or is of a kind that
@@ -164,7 +164,7 @@ pub enum ErrorKind {
     Distributed {
         /// The reason, for a program.
         fault: DistributedFault,
-        /// What was expected and what was found.
+        /// The expected and the found contents.
         what: String,
     },
     /// The file names a class or function that is not allowed in it: one that is made to run code,
@@ -204,8 +204,8 @@ pub enum ErrorKind {
         limit: &'static str,
         /// The value of that field.
         allowed: u64,
-        /// The least value that would have got further: what the file asks for, where that is
-        /// known, else one more than allowed.
+        /// The least value that would have got further: the number in the file, if it is known,
+        /// else one more than allowed.
         found: u64,
     },
     /// A configuration in the file is not a valid one.

@@ -1,4 +1,4 @@
-//! The classes and functions that pickles name, and what is known of them.
+//! The classes and functions that pickles name, and how safe they are.
 //!
 //! Nothing here imports or calls anything: a name is looked up in the tables of this module, and
 //! a name in neither of them is suspicious. Python's own unpickler would import whatever is named,
@@ -23,7 +23,7 @@ pub enum SafetyLevel {
     Innocuous,
     /// Neither: a class of somebody's own code, say.
     Suspicious,
-    /// Runs code, reaches into the system, or leads to what does.
+    /// Runs code, reaches into the system, or leads to a name that does.
     Dangerous,
 }
 
@@ -53,7 +53,8 @@ impl SafetyLevel {
     /// giving it a state.
     ///
     /// A known class makes an object of its own. A known function may give back its argument, which
-    /// can be any function of PyTorch's, say: what is filled then is not what the pickle made.
+    /// can be any function of PyTorch's, say: the object that is filled then is not one that the
+    /// pickle made.
     ///
     /// ```
     /// use nnx_checkpoint::SafetyLevel;
@@ -167,8 +168,8 @@ pub(crate) fn in_graph(
     found
 }
 
-/// Module and name of the first dangerous class or function that the root of a graph leads to: what
-/// a pickle written of the graph would name.
+/// Module and name of the first dangerous class or function that the root of a graph leads to: a
+/// pickle written of the graph would name it.
 pub(crate) fn first_dangerous(graph: &Graph) -> Option<(String, String)> {
     let named = in_graph(graph, None, 0, false);
     let is_dangerous = |named: &NamedGlobal| named.global.level == SafetyLevel::Dangerous;

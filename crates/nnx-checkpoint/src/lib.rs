@@ -122,5 +122,5 @@ pub use target_format::TargetFormat;
 #[cfg(feature = "safetensors")]
 pub use tensor::SafeTensorsView;
 pub use tensor::{Chunk, Quantizer, Storage, Tensor, TensorClass, contiguous_strides};
-pub use verify::{Verification, is_fault, verify, verify_with};
+pub use verify::{Verification, is_fault, verify, verify_in, verify_with};
 pub use weights_name::{WeightsName, WeightsPart};

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 /// The bytes that such a file begins with.
 pub const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// A file of one array, split into its header and what follows.
+/// A file of one array, split into its header and the bytes behind it.
 ///
 /// ```
 /// use nnx_checkpoint::npy::NpyFile;

@@ -314,7 +314,7 @@ pub(crate) fn strides(shape: &[usize], by_columns: bool) -> Result<Vec<usize>> {
         .ok_or_else(|| Error::malformed(format!("the sizes {shape:?} of a NumPy array overflow")))
 }
 
-/// Whether nothing but a first state was given to what the call made.
+/// Whether the object that the call made was given nothing but a first state.
 fn is_untouched(graph: &Graph, id: NodeId) -> bool {
     graph.changes(id).is_empty()
         && graph

@@ -1,5 +1,5 @@
-//! The one way from the bytes of a file to what it holds: format, container, pickle, what the
-//! pickle names, graph.
+//! The one way from the bytes of a file to its contents: format, container, pickle, the names in
+//! the pickle, graph.
 //!
 //! [`CheckpointReader`](crate::CheckpointReader), [`TorchObject`] and `NNCheckpoint` all open files
 //! here.
@@ -40,7 +40,7 @@ pub(crate) struct OpenedTorch {
     pub(crate) constants: Option<NodeId>,
 }
 
-/// Opens the bytes of a file, by what they say that it is.
+/// Opens the bytes of a file, by the format that they show.
 ///
 /// # Errors
 /// When they are of no format that is read, contradict their format, or name what the options do

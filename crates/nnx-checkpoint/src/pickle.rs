@@ -1,7 +1,7 @@
 //! Python's pickle format: bytes to an object graph and back.
 //!
 //! This module imports nothing, calls nothing and knows no tensor. A class or function that a
-//! pickle names stays a name; what would be a call stays a node that says which call it would be.
+//! pickle names stays a name; a call stays a node that describes the call.
 //!
 //! This module is for tools that look at the format itself: its types follow the format closely, and
 //! change between minor versions where the rest of the crate does not.

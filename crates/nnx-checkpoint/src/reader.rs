@@ -61,8 +61,7 @@ use crate::{Format, Tensor};
 pub struct CheckpointReader {
     format: Format,
     tensors: Vec<TensorEntry>,
-    /// Which of the tensors a name is of. The names of other values have numbers that are not
-    /// theirs.
+    /// The numbers of the tensors by their names. Other values have numbers that no tensor has.
     names: NameIndex,
     non_tensors: Vec<NonTensorEntry>,
     globals: Vec<GlobalRef>,
@@ -219,7 +218,7 @@ impl CheckpointReader {
         file::read(bytes, options)
     }
 
-    /// Reads the bytes of one file; what is not needed of them yet is shared, not copied.
+    /// Reads the bytes of one file; bytes that are not needed yet are shared, not copied.
     ///
     /// # Errors
     /// As for [`open_with`](Self::open_with).
@@ -332,7 +331,7 @@ impl CheckpointReader {
     /// if they are not what the file states.
     ///
     /// # Errors
-    /// As for [`tensor`](Self::tensor), but for what the storage's bytes would tell.
+    /// As for [`tensor`](Self::tensor), except for errors in the storage's bytes.
     pub fn unread_tensor(&self, name: &str) -> Result<Tensor> {
         let missing = || Error::new(ErrorKind::NoSuchTensor).in_tensor(name);
         self.entry(name).ok_or_else(missing)?.unread_tensor()

@@ -26,7 +26,7 @@ const BUFFER_BYTES: usize = 128 << 10;
 ///   reading the checkpoint.
 /// - A file that is replaced hands its mode on. Owner, links and other attributes are those of a
 ///   new file.
-/// - A symbolic link stays, and what it leads to is written.
+/// - A symbolic link stays, and its target is written.
 /// - Missing parent directories are created, as NNx does; they stay when the save fails.
 ///
 /// ```

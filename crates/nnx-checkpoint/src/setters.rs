@@ -1,7 +1,7 @@
 //! Methods that set one field and give the value back.
 
-/// Makes, within an `impl`, a method for each field: its name, its argument, and what the field
-/// becomes of it.
+/// Makes, within an `impl`, a method for each field: its name, its argument, and the new value of
+/// the field.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __setters {

@@ -10,8 +10,8 @@ pub(crate) struct Sized {
     pub(crate) storage: usize,
 }
 
-/// Which tensors come into which file, by their places. Files are filled in the order of the
-/// tensors; one that is larger than a file may be gets a file of its own, in front of the one that
+/// Splits tensors into files, by their places. Files are filled in the order of the tensors. A
+/// tensor that is larger than the limit of a file gets a file of its own, in front of the one that
 /// is being filled.
 pub(crate) fn split(
     tensors: impl Iterator<Item = Sized>,

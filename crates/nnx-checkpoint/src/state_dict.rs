@@ -32,7 +32,7 @@ pub enum StateValue {
     Object(PickledObject),
 }
 
-/// Which Python mapping a state dict is.
+/// The Python class of a state dict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DictKind {
     /// `collections.OrderedDict`, as `module.state_dict()` returns it.
@@ -125,7 +125,7 @@ impl StateDict {
         })
     }
 
-    /// Which Python mapping this is.
+    /// The Python class of this state dict.
     pub fn mapping(&self) -> DictKind {
         self.mapping
     }

@@ -26,7 +26,8 @@ pub use quantizer::Quantizer;
 #[cfg(feature = "safetensors")]
 pub use safetensors_view::SafeTensorsView;
 pub(crate) use storage::{
-    ByteOrder, DerivedTensor, JoinedTensor, Record, RecordContent, TensorChunk, TensorChunks,
+    ByteOrder, DerivedTensor, JoinedTensor, Record, RecordContent, StoragePart, StoredRange,
+    TensorChunk, TensorChunks,
 };
 pub use storage::{Chunk, Storage};
 

@@ -5,12 +5,12 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use crate::error::{DistributedFault, Error, ErrorKind, Result};
-use crate::{CheckpointReader, Format, OpenOptions, Storage};
+use crate::{CheckpointReader, Folder, Format, OpenOptions, Storage};
 
-/// Faults that are collected; more are not looked for.
+/// The most faults that are reported.
 const MAX_FAULTS: usize = 100;
 
-/// What a check of a checkpoint found.
+/// The result of a check of a checkpoint.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Verification {
@@ -20,9 +20,9 @@ pub struct Verification {
     pub tensors: usize,
     /// How many bytes of them were read.
     pub bytes: u64,
-    /// What a user should know although it is no fault.
+    /// Notes for the user that are no faults.
     pub notes: Vec<String>,
-    /// What is wrong; empty for a sound checkpoint. A check stops at a hundred.
+    /// The faults, at most the first hundred; empty for a sound checkpoint.
     pub faults: Vec<Error>,
 }
 
@@ -33,9 +33,9 @@ impl Verification {
     }
 }
 
-/// Checks a checkpoint, a file or a folder, without writing: what opening checks, that every byte of
-/// every tensor is there, and that it has the checksum that its file states. Of a checkpoint of
-/// several processes also every part, its shape and its dtype. Nothing is kept in memory.
+/// Checks a checkpoint, a file or a folder, without writing: it must open, every byte of every
+/// tensor must be there, and have the checksum that its file states. Of a checkpoint of several
+/// processes also every part, its shape and its dtype. Nothing is kept in memory.
 ///
 /// ```no_run
 /// # fn main() -> nnx_checkpoint::Result<()> {
@@ -64,7 +64,30 @@ pub fn verify_with(
     progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
 ) -> Result<Verification> {
     let path = path.as_ref();
-    let reader = CheckpointReader::open_with(path, options)?;
+    verify_reader(&CheckpointReader::open_with(path, options)?, path, progress)
+}
+
+/// [`verify_with`] for a file in a folder, wherever that is, or without a name the folder itself: as
+/// [`CheckpointReader::open_in`] opens them.
+///
+/// # Errors
+/// As for [`verify_with`], and those of the folder.
+pub fn verify_in(
+    folder: &dyn Folder,
+    name: Option<&str>,
+    options: &OpenOptions,
+    progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+) -> Result<Verification> {
+    let reader = CheckpointReader::open_in(folder, name, options)?;
+    verify_reader(&reader, &folder.path(name.unwrap_or_default()), progress)
+}
+
+/// Checks an open checkpoint; an error is of the path.
+fn verify_reader(
+    reader: &CheckpointReader,
+    path: &Path,
+    progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+) -> Result<Verification> {
     let mut found = Verification {
         format: reader.format(),
         tensors: reader.tensors().len(),

@@ -24,7 +24,7 @@ pub struct WeightsName {
     part: WeightsPart,
 }
 
-/// Which of the files of some weights a name is of.
+/// The file that a name is of, among those of some weights.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum WeightsPart {
     /// The file of all weights.
@@ -182,7 +182,7 @@ impl WeightsName {
         self.variant.as_deref()
     }
 
-    /// Which of the files it is.
+    /// The file that the name is of.
     pub fn part(&self) -> &WeightsPart {
         &self.part
     }
@@ -212,8 +212,8 @@ impl WeightsName {
         }
     }
 
-    /// Every spelling of the name: of the index of a variant there are several, of which the first
-    /// one is what is written.
+    /// Every spelling of the name. The index of a variant has several, of which the first one is
+    /// written.
     pub fn spellings(&self) -> Vec<String> {
         let (stem, extension) = (self.stems.in_format(self.format), extension(self.format));
         match (&self.part, &self.variant) {

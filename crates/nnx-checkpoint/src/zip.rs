@@ -1,8 +1,8 @@
 //! The zip archive that `torch.save` writes: a reader that trusts nothing and a writer that gives
 //! PyTorch's own bytes.
 //!
-//! The structure is that of PKWARE's APPNOTE 6.3; what PyTorch's writer does within it was taken
-//! from its files.
+//! The structure is that of PKWARE's APPNOTE 6.3; the choices of PyTorch's writer within it were
+//! taken from its files.
 //!
 //! This module is for tools that look at the format itself: its types follow the format closely, and
 //! change between minor versions where the rest of the crate does not.

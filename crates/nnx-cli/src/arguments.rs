@@ -219,7 +219,7 @@ pub(crate) struct Inspect {
     pub(crate) distributed: Distributed,
 }
 
-/// What is wanted of a folder that several processes wrote.
+/// Choices among the checkpoints that several processes wrote into a folder.
 #[derive(Debug, Args)]
 pub(crate) struct Distributed {
     /// Of a checkpoint of several processes: `model`, `optimizer` or `all`

@@ -32,6 +32,11 @@ pub(crate) fn run(arguments: &Convert) -> Outcome {
         let what = "`--out` converts a folder on the disk into another one; give URLs one by one";
         return Outcome::failure(&Failure::usage(what), arguments.json);
     }
+    if arguments.out.is_some() && arguments.distributed.tag.is_some() {
+        let what = "`--out` converts every checkpoint below a folder, and `--tag` one of a folder; \
+                    give SOURCE and TARGET for that one";
+        return Outcome::failure(&Failure::usage(what), arguments.json);
+    }
     let interrupt = Interrupt::listen();
     let options = options(arguments);
     match (&arguments.target, &arguments.out) {

@@ -5,6 +5,8 @@ mod differences;
 mod number;
 mod text;
 
+use nnx::checkpoint::CheckpointPart;
+
 use self::differences::Differences;
 use crate::arguments::Diff;
 use crate::failure::Failure;
@@ -32,8 +34,8 @@ pub(crate) fn run(arguments: &Diff) -> Outcome {
 }
 
 fn compared(arguments: &Diff) -> Result<Differences, Failure> {
-    let a = Opened::open_whole(&arguments.a)?;
-    let b = Opened::open_whole(&arguments.b)?;
+    let a = Opened::open_whole(&arguments.a, CheckpointPart::All)?;
+    let b = Opened::open_whole(&arguments.b, CheckpointPart::All)?;
     let tensors = compare::tensors(&a, &b, arguments.tolerance)?;
     Ok(Differences::new(arguments, &a, &b, tensors))
 }

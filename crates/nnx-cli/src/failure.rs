@@ -63,11 +63,15 @@ impl Failure {
         feature = "train"
     )))]
     pub(crate) fn missing_feature(what: &str, needs: &str, feature: &str) -> Self {
+        let remedy = match feature {
+            // It is not a default feature.
+            "store" => String::new(),
+            _ => "its default features, or with ".to_owned(),
+        };
         Self::new(
             "unsupported",
             format!(
-                "{what} needs {needs}: install the command with its default features, or with the \
-                 feature `{feature}`"
+                "{what} needs {needs}: install the command with {remedy}the feature `{feature}`"
             ),
         )
     }

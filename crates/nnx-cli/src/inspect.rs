@@ -49,13 +49,11 @@ struct WithTree<'a> {
 
 fn read(arguments: &Inspect) -> Result<Contents, Failure> {
     let Distributed { part, tag } = &arguments.distributed;
-    let opened = if part.is_some() || tag.is_some() {
-        let path = part_of(&arguments.path, tag.as_deref())?;
-        Opened::open_part(&path, part.unwrap_or_default())?
-    } else if arguments.hash {
-        Opened::open_whole(&arguments.path)?
+    let path = part_of(&arguments.path, *part, tag.as_deref())?;
+    let opened = if arguments.hash {
+        Opened::open_whole(&path, part.unwrap_or_default())?
     } else {
-        Opened::open(&arguments.path)?
+        Opened::open(&path, part.unwrap_or_default())?
     };
     let prefix = arguments.select.as_deref().unwrap_or_default();
     let mut contents = Contents::new(&opened, &arguments.path, prefix);

@@ -1,4 +1,4 @@
-//! Which tensors have bytes.
+//! The layouts of tensors, and which of them have bytes.
 
 /// The layout of a tensor that has only a dtype and a shape.
 pub(crate) const META: &str = "meta";

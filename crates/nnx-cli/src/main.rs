@@ -53,7 +53,7 @@ fn main() -> ExitCode {
 }
 
 fn run(command: &Command) -> Outcome {
-    // What a killed push has left in the folder of temporary files.
+    // A killed push leaves files in the folder of temporary files.
     hub::remove_abandoned();
     match command {
         Command::Inspect(arguments) => inspect::run(arguments),

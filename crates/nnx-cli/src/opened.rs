@@ -24,38 +24,29 @@ impl Opened {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
-        // Showing and comparing execute nothing, so no name is a reason to refuse a file.
-        let options = OpenOptions::default().allow_dangerous_globals(true);
+    pub(crate) fn open(path: &Path, part: CheckpointPart) -> Result<Self, Failure> {
         match remote_source(path)? {
-            Some(remote) => Ok(Self::new(remote.open(&options)?, None)),
-            None => Self::open_part(path, CheckpointPart::All),
+            Some(remote) => Ok(Self::new(remote.open(&options(part))?, None)),
+            None => Self::open_local(path, part),
         }
     }
 
-    /// Opens a part of a checkpoint of several processes on the disk.
+    /// [`open`](Self::open) for a file that is read as a whole: one on the Hub is
+    /// downloaded into the cache, where its hash is checked.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub(crate) fn open_part(path: &Path, part: CheckpointPart) -> Result<Self, Failure> {
-        let options = OpenOptions::default()
-            .allow_dangerous_globals(true)
-            .part(part);
-        let path = crate::hub::local(path)?;
-        let reader = CheckpointReader::open_with(&path, &options)?;
-        Ok(Self::new(reader, Some(path.into_owned())))
-    }
-
-    /// [`open`](Self::open) for a file that is read as a whole: one on the Hub is downloaded into the
-    /// cache, where its hash is checked.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub(crate) fn open_whole(path: &Path) -> Result<Self, Failure> {
+    pub(crate) fn open_whole(path: &Path, part: CheckpointPart) -> Result<Self, Failure> {
         if crate::hub::is_remote(path) {
-            return Self::open_part(path, CheckpointPart::All);
+            return Self::open_local(path, part);
         }
-        Self::open(path)
+        Self::open(path, part)
+    }
+
+    fn open_local(path: &Path, part: CheckpointPart) -> Result<Self, Failure> {
+        let path = crate::hub::local(path)?;
+        let reader = CheckpointReader::open_with(&path, &options(part))?;
+        Ok(Self::new(reader, Some(path.into_owned())))
     }
 
     fn new(reader: CheckpointReader, path: Option<PathBuf>) -> Self {
@@ -98,14 +89,32 @@ impl Opened {
     }
 }
 
-/// The checkpoint on the disk, or with a tag the save of that name in its folder.
+/// The options of reading a part. Showing and comparing execute nothing, so no name is a reason to
+/// refuse a file.
+fn options(part: CheckpointPart) -> OpenOptions {
+    OpenOptions::default()
+        .allow_dangerous_globals(true)
+        .part(part)
+}
+
+/// The path of a checkpoint, or with a tag that of the save of this name in its folder. With a part
+/// or a tag, the checkpoint is of several processes, which are joined on the disk: one on the Hub is
+/// downloaded.
 ///
 /// # Errors
-/// When the tag is no name, or the checkpoint cannot be fetched.
-pub(crate) fn part_of<'a>(path: &'a Path, tag: Option<&str>) -> Result<Cow<'a, Path>, Failure> {
-    let local = crate::hub::local(path)?;
+/// When the tag is no name, or the checkpoint cannot be downloaded.
+pub(crate) fn part_of<'a>(
+    path: &'a Path,
+    part: Option<CheckpointPart>,
+    tag: Option<&str>,
+) -> Result<Cow<'a, Path>, Failure> {
+    let path = if part.is_some() || tag.is_some() {
+        crate::hub::local(path)?
+    } else {
+        Cow::Borrowed(path)
+    };
     let Some(tag) = tag else {
-        return Ok(local);
+        return Ok(path);
     };
     let is_name = !tag.is_empty() && !tag.contains(['/', '\\']) && !matches!(tag, "." | "..");
     if !is_name {
@@ -113,7 +122,7 @@ pub(crate) fn part_of<'a>(path: &'a Path, tag: Option<&str>) -> Result<Cow<'a, P
             "a tag is the name of a folder in the checkpoint",
         ));
     }
-    Ok(Cow::Owned(local.join(tag)))
+    Ok(Cow::Owned(path.join(tag)))
 }
 
 /// The name, or for a tensor that is the whole file a description.

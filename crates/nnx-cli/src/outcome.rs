@@ -17,7 +17,7 @@ pub(crate) const EXIT_FINDINGS: u8 = 1;
 /// The exit status when something could not be done.
 pub(crate) const EXIT_ERROR: u8 = 2;
 
-/// What a command prints, and its exit status.
+/// The output of a command, and its exit status.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     stdout: String,

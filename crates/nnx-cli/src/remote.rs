@@ -1,13 +1,17 @@
 //! Checkpoints that are read or written where they are: in a store, or on the Hub.
 
+use std::borrow::Cow;
 use std::path::Path;
 
-use nnx::checkpoint::{CheckpointReader, Folder, OpenOptions, TargetFolder};
+use nnx::checkpoint::{CheckpointReader, Error, ErrorKind, Folder, OpenOptions, TargetFolder};
 
 use crate::failure::Failure;
 
-/// The schemes of URLs of stores.
+/// The schemes of `nnx::store`, for a build without it.
+#[cfg(any(test, not(feature = "store")))]
 const SCHEMES: [&str; 6] = ["s3://", "gs://", "az://", "http://", "https://", "file://"];
+/// The scheme of URLs of files on the disk.
+const FILE: &str = "file://";
 
 /// A folder that is not on the disk, and the name of the file in it; without a name, the weights in
 /// the folder are meant.
@@ -15,9 +19,31 @@ const SCHEMES: [&str; 6] = ["s3://", "gs://", "az://", "http://", "https://", "f
 pub(crate) struct Remote {
     pub(crate) folder: Box<dyn Folder>,
     pub(crate) name: Option<String>,
+    /// Whether bytes that are not a checkpoint are requested a second time.
+    retries: bool,
 }
 
 impl Remote {
+    /// A file in a folder of the Hub, or without a name the folder's weights. Nothing checks the
+    /// parts of a file there, so they may be damaged on the way.
+    #[cfg(feature = "hub")]
+    pub(crate) fn on_hub(folder: impl Folder + 'static, name: Option<&str>) -> Self {
+        Self {
+            folder: Box::new(folder),
+            name: name.map(str::to_owned),
+            retries: true,
+        }
+    }
+
+    /// A file in a folder, or without a name the folder's weights.
+    pub(crate) fn new(folder: Box<dyn Folder>, name: Option<String>) -> Self {
+        Self {
+            folder,
+            name,
+            retries: false,
+        }
+    }
+
     /// The checkpoint of a URL.
     ///
     /// # Errors
@@ -37,9 +63,16 @@ impl Remote {
     /// When it cannot be read.
     pub(crate) fn open(&self, options: &OpenOptions) -> Result<CheckpointReader, Failure> {
         let open = || CheckpointReader::open_in(&*self.folder, self.name(), options);
-        // Parts of a file have no hash: one that is not valid is asked for once more.
-        Ok(open().or_else(|_| open())?)
+        match open() {
+            Err(error) if self.retries && is_of_bytes(&error) => Ok(open()?),
+            opened => Ok(opened?),
+        }
     }
+}
+
+/// Whether damaged bytes can be the reason of an error, which they are not if they did not arrive.
+fn is_of_bytes(error: &Error) -> bool {
+    !matches!(error.kind(), ErrorKind::Io(_) | ErrorKind::NotFound)
 }
 
 /// A folder to write to that is not on the disk.
@@ -61,19 +94,35 @@ impl RemoteTarget {
     }
 }
 
-/// The text of a path that is the URL of a store.
+/// The text of a path that is the URL of a store, or of a file.
 pub(crate) fn store_url(path: &Path) -> Option<&str> {
-    let text = path.to_str()?;
-    let is_url = SCHEMES.iter().any(|scheme| text.starts_with(scheme));
-    is_url.then_some(text)
+    path.to_str().filter(|text| store::is_url(text))
+}
+
+/// The text of a path that is the URL of a store, and not of a file on the disk.
+pub(crate) fn remote_url(path: &Path) -> Option<&str> {
+    store_url(path).filter(|url| !url.starts_with(FILE))
+}
+
+/// The path of a `file://` URL; any other path is returned as it is.
+///
+/// # Errors
+/// When the URL is not valid, or this build has no feature `store`.
+pub(crate) fn file_url_path(path: &Path) -> Result<Cow<'_, Path>, Failure> {
+    match store_url(path).filter(|url| url.starts_with(FILE)) {
+        Some(url) => store::file_url_path(url).map(Cow::Owned),
+        None => Ok(Cow::Borrowed(path)),
+    }
 }
 
 #[cfg(feature = "store")]
 mod store {
     use std::io::{self, Write};
+    use std::path::PathBuf;
     use std::sync::Arc;
 
     use nnx::store::StoreLocation;
+    pub(super) use nnx::store::is_store_url as is_url;
 
     use super::{Remote, RemoteTarget};
     use crate::escape::escaped;
@@ -85,7 +134,11 @@ mod store {
             let _ = writeln!(io::stderr(), "nnx: {}", escaped(note));
         };
         let (folder, name) = StoreLocation::source(url, Arc::new(print))?.into_parts();
-        Ok(Remote { folder, name })
+        Ok(Remote::new(folder, name))
+    }
+
+    pub(super) fn file_url_path(url: &str) -> Result<PathBuf, Failure> {
+        Ok(nnx::store::file_url_path(url)?.unwrap_or_else(|| PathBuf::from(url)))
     }
 
     pub(super) fn target(url: &str, is_sharded: bool) -> Result<RemoteTarget, Failure> {
@@ -96,8 +149,14 @@ mod store {
 
 #[cfg(not(feature = "store"))]
 mod store {
+    use std::path::PathBuf;
+
     use super::{Remote, RemoteTarget};
     use crate::failure::Failure;
+
+    pub(super) fn is_url(text: &str) -> bool {
+        super::SCHEMES.iter().any(|scheme| text.starts_with(scheme))
+    }
 
     fn missing(url: &str) -> Failure {
         Failure::missing_feature(&format!("`{url}`"), "object stores", "store")
@@ -107,7 +166,31 @@ mod store {
         Err(missing(url))
     }
 
+    pub(super) fn file_url_path(url: &str) -> Result<PathBuf, Failure> {
+        Err(missing(url))
+    }
+
     pub(super) fn target(url: &str, _: bool) -> Result<RemoteTarget, Failure> {
         Err(missing(url))
+    }
+}
+
+#[cfg(all(test, feature = "store"))]
+mod tests {
+    use nnx::store::StoreFolder;
+
+    use super::{SCHEMES, store};
+
+    #[test]
+    fn a_build_without_stores_knows_their_schemes() {
+        assert!(SCHEMES.into_iter().all(store::is_url));
+        // The error lists all schemes that there are.
+        let error = StoreFolder::from_url("model.pt").expect_err("no URL");
+        let text = error.to_string();
+        let told: Vec<&str> = text
+            .split([' ', ','])
+            .filter(|word| word.contains("://"))
+            .collect();
+        assert_eq!(told, SCHEMES);
     }
 }

@@ -4,15 +4,15 @@ use std::path::Path;
 
 use crate::failure::Failure;
 use crate::hub;
-use crate::remote::{Remote, store_url};
+use crate::remote::{Remote, remote_url};
 
-/// The checkpoint of a path in a store or on the Hub; `None` for a path on the disk, and for one on
-/// the Hub that must be in the cache because there is no network.
+/// The checkpoint of a path in a store or on the Hub; `None` for a path on the disk, whose URL may be
+/// `file://…`, and for one on the Hub that must be in the cache because there is no network.
 ///
 /// # Errors
 /// When the path is not valid, nothing is there, or it cannot be reached.
 pub(crate) fn remote_source(path: &Path) -> Result<Option<Remote>, Failure> {
-    match store_url(path) {
+    match remote_url(path) {
         Some(url) => Remote::in_store(url).map(Some),
         None => hub::folder(path),
     }

@@ -19,11 +19,8 @@ pub(crate) fn run(arguments: &Scan) -> Outcome {
     let mut files = Vec::new();
     let mut here = Vec::new();
     for path in &arguments.paths {
-        if crate::remote::store_url(path).is_some() {
-            match remote::scan(path) {
-                Ok(lines) => files.extend(lines),
-                Err(failure) => files.push(FileLine::not_fetched(path, failure)),
-            }
+        if let Some(url) = crate::remote::remote_url(path) {
+            files.extend(remote::scan(url));
             continue;
         }
         match crate::hub::local(path) {

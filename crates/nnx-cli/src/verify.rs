@@ -1,10 +1,12 @@
 //! `nnx verify`: checks that a checkpoint is whole.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
+use std::path::Path;
 
-use nnx::checkpoint::{ErrorKind, OpenOptions, Verification, is_fault, verify_with};
+use nnx::checkpoint::{ErrorKind, OpenOptions, Verification, is_fault, verify_in, verify_with};
 use serde::Serialize;
 
 use crate::arguments::Verify;
@@ -12,9 +14,11 @@ use crate::escape::escaped;
 use crate::failure::Failure;
 use crate::interrupt::{Interrupt, STATUS};
 use crate::json;
+use crate::opened::part_of;
 use crate::outcome::{EXIT_FINDINGS, EXIT_OK, Outcome};
 use crate::path::PathText;
 use crate::progress::{Progress, Unit};
+use crate::remote::{Remote, remote_url};
 use crate::size;
 use crate::terminal::{GREEN, Page, RED};
 use crate::wrap::wrapped;
@@ -22,7 +26,7 @@ use crate::wrap::wrapped;
 /// Columns before a fault.
 const INDENT: usize = 2;
 
-/// What was found, for people and scripts.
+/// The result of a verification, for people and scripts.
 #[derive(Serialize)]
 struct Report {
     #[serde(flatten)]
@@ -37,13 +41,21 @@ struct Report {
 }
 
 pub(crate) fn run(arguments: &Verify) -> Outcome {
-    let path = match crate::opened::part_of(&arguments.path, arguments.tag.as_deref()) {
-        Ok(path) => path,
-        Err(failure) => return Outcome::failure(&failure, arguments.json),
+    match verified(arguments) {
+        Ok(outcome) => outcome,
+        Err(failure) => Outcome::failure(&failure, arguments.json),
+    }
+}
+
+fn verified(arguments: &Verify) -> Result<Outcome, Failure> {
+    let path = part_of(&arguments.path, None, arguments.tag.as_deref())?;
+    let source = match remote_url(&path) {
+        Some(url) => Source::Store(Remote::in_store(url)?),
+        None => Source::Disk(crate::hub::local(&path)?),
     };
     let interrupt = Interrupt::listen();
     let bar: RefCell<Option<(Progress, u64)>> = RefCell::new(None);
-    let found = verify_with(&path, &OpenOptions::default(), &mut |read, total| {
+    let found = source.verify(&mut |read, total| {
         let mut bar = bar.borrow_mut();
         let (bar, advanced) =
             bar.get_or_insert_with(|| (Progress::new(total, Unit::Bytes, "verifying"), 0));
@@ -71,11 +83,11 @@ pub(crate) fn run(arguments: &Verify) -> Outcome {
             let is_interrupted = matches!(error.kind(), ErrorKind::Interrupted);
             let failure = Failure::from(error).in_path(&path);
             let outcome = Outcome::failure(&failure, arguments.json);
-            return if is_interrupted {
+            return Ok(if is_interrupted {
                 outcome.with_status(STATUS)
             } else {
                 outcome
-            };
+            });
         }
     };
     let status = if report.sound { EXIT_OK } else { EXIT_FINDINGS };
@@ -84,7 +96,26 @@ pub(crate) fn run(arguments: &Verify) -> Outcome {
     } else {
         report.text(&Page::for_stdout())
     };
-    Outcome::new(output, status)
+    Ok(Outcome::new(output, status))
+}
+
+/// Where the checkpoint is.
+enum Source<'a> {
+    Disk(Cow<'a, Path>),
+    Store(Remote),
+}
+
+impl Source<'_> {
+    fn verify(
+        &self,
+        progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+    ) -> nnx::checkpoint::Result<Verification> {
+        let options = OpenOptions::default();
+        match self {
+            Self::Disk(path) => verify_with(path, &options, progress),
+            Self::Store(remote) => verify_in(&*remote.folder, remote.name(), &options, progress),
+        }
+    }
 }
 
 impl Report {

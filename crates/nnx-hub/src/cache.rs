@@ -2,11 +2,11 @@
 //!
 //! ```text
 //! models--owner--name/
-//!   blobs/<hash>                 the files, named by what the repository states of them
+//!   blobs/<hash>                 the files, named by the hash that the repository states
 //!   snapshots/<commit>/<file>    links to them, or the files where there are no links
-//!   refs/<branch or tag>         the commit that it stood for
-//!   trees/<commit>.json          what the repository has at a commit
-//!   verified.json                which files were hashed, and their times then
+//!   refs/<branch or tag>         the commit that it named
+//!   trees/<commit>.json          the list of the repository's files at a commit
+//!   verified.json                the files that were hashed, and their times then
 //! .locks/models--owner--name/<hash>.lock
 //! ```
 
@@ -163,7 +163,7 @@ impl RepoCache {
     /// The stamps of the cache's file and of the snapshot's: equal as long as neither is written.
     pub(crate) fn stamps(&self, commit: &str, name: &str, digest: &Digest) -> [Option<Stamp>; 2] {
         let paths = [self.blob(digest), self.snapshot(commit).join(name)];
-        paths.map(|path| Stamp::of_path(&path))
+        paths.map(|path| Stamp::from_path(&path))
     }
 
     /// Whether a file has the requested hash, if it is to be checked; `None` if the file does not

@@ -29,7 +29,7 @@ pub enum ErrorKind {
         folder: PathBuf,
         /// The name of the file, or of the files one of which is needed.
         file: String,
-        /// What to do.
+        /// The advice to the user.
         hint: &'static str,
     },
     /// `config.json` is not a valid configuration of the model.
@@ -37,7 +37,7 @@ pub enum ErrorKind {
     Config {
         /// The file.
         path: PathBuf,
-        /// What was expected and what was found, with the key.
+        /// The problem, with the key where there is one.
         what: String,
     },
     /// The weights cannot be read or written.
@@ -62,7 +62,7 @@ pub enum ErrorKind {
     UnsafePath {
         /// The name.
         path: String,
-        /// What is wrong with it.
+        /// The reason why it is unsafe.
         why: &'static str,
     },
     /// The text is neither a repository id nor the path of a folder.
@@ -143,7 +143,7 @@ pub enum ErrorKind {
         repo: Option<String>,
         /// Whether the request changes something.
         writing: bool,
-        /// What the Hub said.
+        /// The message of the Hub.
         message: String,
     },
     /// Too many requests.
@@ -159,7 +159,7 @@ pub enum ErrorKind {
         status: u16,
         /// Method and path of the request, without its query.
         request: String,
-        /// What the Hub said.
+        /// The message of the Hub.
         message: String,
     },
     /// The server does not speak the Hub's protocol.
@@ -169,7 +169,7 @@ pub enum ErrorKind {
     Protocol {
         /// Method and path of the request, without its query.
         request: String,
-        /// What was expected and what was found.
+        /// The problem with the request or its reply.
         what: String,
     },
     /// The server cannot be reached, or the connection broke in every attempt.
@@ -195,7 +195,7 @@ pub enum ErrorKind {
         file: String,
         /// The size and hash that the repository states.
         expected: String,
-        /// The size and hash of what arrived.
+        /// The size and hash of the bytes that arrived.
         found: String,
     },
     /// Only the cache may be used, and it lacks the repository.
@@ -225,7 +225,7 @@ pub enum ErrorKind {
     /// The call needs the network, which may not be used.
     #[error("{what} needs the network, and only local files may be used; unset `HF_HUB_OFFLINE`")]
     Offline {
-        /// What the call does.
+        /// The purpose of the call, such as `uploading`.
         what: &'static str,
     },
     /// Another commit was made in the meantime.
@@ -277,7 +277,7 @@ pub enum ErrorKind {
         version = env!("CARGO_PKG_VERSION")
     )]
     FeatureMissing {
-        /// What the call does.
+        /// The purpose of the call, such as `reaching the Hub`.
         what: &'static str,
         /// The feature.
         feature: &'static str,
@@ -285,7 +285,7 @@ pub enum ErrorKind {
     /// A setting is not usable.
     #[error("{what}")]
     Settings {
-        /// What was expected and what was found.
+        /// The problem and its remedy.
         what: String,
     },
     /// The operating system returned an error.

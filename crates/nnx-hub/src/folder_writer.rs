@@ -288,8 +288,8 @@ impl FolderWriter {
     }
 }
 
-/// Whether two files can be read and have the same bytes. What is no file, such as a pipe, is not
-/// read.
+/// Whether two files can be read and have the same bytes. A pipe, or anything else that is no file,
+/// is not read.
 fn same(one: &Path, other: &Path) -> bool {
     let open = |path: &Path| {
         let file = path.is_file().then(|| File::open(path));

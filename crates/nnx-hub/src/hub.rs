@@ -180,8 +180,8 @@ impl Hub {
         self
     }
 
-    /// Sets how many files are transferred or hashed at the same time. Default: one for each core, up
-    /// to eight.
+    /// Sets how many files are transferred or hashed at the same time, at most 64. Default: one for
+    /// each core, up to eight.
     #[must_use]
     pub fn max_workers(mut self, workers: NonZeroUsize) -> Self {
         self.max_workers = workers;

@@ -15,7 +15,9 @@
 /// # let _ = progress;
 /// ```
 pub trait Progress: Send + Sync {
-    /// Called in the thread that does the work.
+    /// Called in the threads that do the work, so for several files at the same time. Notes and
+    /// [`Event::Finished`] come in the order of the files. If a file fails, those of later files are
+    /// left out, also of files that were complete by then.
     fn on(&self, event: &Event<'_>);
 }
 

@@ -1,4 +1,4 @@
-//! Which requests go through a proxy.
+//! The choice of a proxy for a request.
 
 use std::fmt;
 use std::net::IpAddr;

@@ -1,4 +1,4 @@
-//! Which failures are tried again, and how long to wait before that.
+//! The failures that are tried again, and the wait before that.
 //!
 //! Three loops use this: `Client::send` for a request that may be repeated, the download of a file,
 //! which counts anew whenever bytes arrive, and the commit, which may be repeated only after the

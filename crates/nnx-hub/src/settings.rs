@@ -80,7 +80,7 @@ impl Settings {
             let home = variable("HOME").or_else(|| variable("USERPROFILE"));
             home.filter(|home| !home.is_empty())
         };
-        // What is below a home folder that there is not, is not there either.
+        // A path below the home folder is `None` if there is no home folder.
         let path = |text: String| -> Option<PathBuf> {
             let text = expand(&text, variable);
             match text.strip_prefix("~/") {

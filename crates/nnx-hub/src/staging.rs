@@ -83,7 +83,7 @@ fn sweep(target: &Path) {
             made.is_ok_and(|made| made.elapsed().is_ok_and(|age| age > PATIENCE))
         };
         if folder.try_lock().is_ok() && (has_files() || is_old()) {
-            // What cannot be removed is left, as it was before.
+            // A folder that cannot be removed is left.
             let _ = fs::remove_dir_all(&path);
         }
     }

@@ -1,4 +1,4 @@
-//! One HTTP exchange: what the client needs of the network.
+//! One HTTP exchange: the client's interface to the network.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -6,8 +6,9 @@ use candle_core::Tensor;
 use nnx_params::Activations;
 
 use crate::error::Result;
+use crate::kernels::cpu::Cpu;
+use crate::kernels::relu::relu;
 use crate::kernels::softmax::softmax;
-use crate::one_pass;
 
 /// Applies an activation; softmax runs over the last axis.
 ///
@@ -18,8 +19,8 @@ pub fn activate(activation: Activations, xs: &Tensor) -> Result<Tensor> {
         Activations::Elu => elu(xs, 1.0, 1.0),
         Activations::Selu => elu(xs, SELU_ALPHA, SELU_SCALE),
         Activations::Tanh => xs.tanh(),
-        Activations::Relu => relu(xs),
-        Activations::Softmax => softmax(xs),
+        Activations::Relu => relu(Cpu::new(), xs),
+        Activations::Softmax => softmax(Cpu::new(), xs),
         Activations::Sigmoid => candle_nn::ops::sigmoid(xs),
         Activations::Softplus => softplus(xs),
         Activations::LeakyRelu => leaky_relu(xs),
@@ -38,14 +39,6 @@ fn elu(xs: &Tensor, alpha: f64, scale: f64) -> Candle {
     let low = (half.affine(2.0 * alpha * scale, 0.0)? / half.affine(-1.0, 1.0)?)?;
     let high = xs.affine(scale, 0.0)?;
     is_low.where_cond(&low, &high)
-}
-
-/// Zero at and below zero. candle's own `relu` turns NaN into zero; PyTorch keeps it.
-fn relu(xs: &Tensor) -> Candle {
-    if one_pass::is_for(xs) {
-        return one_pass::relu(xs);
-    }
-    xs.le(0.0)?.where_cond(&xs.zeros_like()?, xs)
 }
 
 /// The slope below zero is 0.01.

@@ -16,7 +16,7 @@ use candle_core::Tensor;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Batch {
-    /// The inputs; see [`Inputs`](crate::Inputs) for what each net takes.
+    /// The inputs; [`Inputs`](crate::Inputs) lists those of each net.
     pub inputs: Vec<Tensor>,
     /// The targets, one row per sample.
     pub targets: Tensor,
@@ -50,8 +50,8 @@ impl Batch {
     }
 }
 
-/// What a net gives for a batch, cut to what the loss and the metrics see: the tokens of a transformer
-/// are rows, and of a part of a graph only the seeds are left.
+/// The output of a net for a batch, as the loss and the metrics need it: the tokens of a
+/// transformer are rows, and of a part of a graph only the seeds are left.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct BatchOutput {

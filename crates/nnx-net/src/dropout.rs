@@ -11,7 +11,7 @@ use crate::rng::Generator;
 /// unchanged.
 ///
 /// The elements dropped are those that PyTorch drops: the mode's generator is asked once for each
-/// element, in the order in which they lie in memory, and not at all where `p` is 0 or 1.
+/// element, in the order of the elements in memory, and not at all where `p` is 0 or 1.
 ///
 /// ```
 /// use candle_core::{Device, Tensor};
@@ -58,7 +58,7 @@ pub fn dropout(xs: &Tensor, p: f64, mode: &mut Mode<'_>) -> Result<Tensor> {
     Ok((xs * noise)?)
 }
 
-/// What each of `count` elements is multiplied by: zero, or the factor for what is kept.
+/// The factors of `count` elements: zero for a dropped one, and `1 / keep` for the others.
 fn noise(count: usize, keep: f64, generator: &mut Generator) -> Result<Vec<f32>> {
     let mut noise = Vec::new();
     noise.try_reserve_exact(count).map_err(|_| {

@@ -8,8 +8,7 @@ use nnx_params::Losses;
 /// The result of every fallible call in this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What went wrong; [`kind`](Error::kind) is the cause. It is one word wide, so that results stay
-/// small.
+/// An error; [`kind`](Error::kind) is the cause. It is one word wide, so that results stay small.
 #[derive(Debug)]
 pub struct Error(Box<ErrorKind>);
 
@@ -22,9 +21,9 @@ pub enum ErrorKind {
     WrongInput {
         /// The kind of net, such as `feed_fwd`.
         net: &'static str,
-        /// What the net takes.
+        /// The inputs that the net takes.
         expected: String,
-        /// What it was given.
+        /// The given inputs.
         found: String,
     },
     /// Targets that do not fit the logits.
@@ -32,15 +31,15 @@ pub enum ErrorKind {
     WrongTarget {
         /// The loss.
         loss: Losses,
-        /// What it takes.
+        /// The targets that the loss takes.
         expected: String,
-        /// What it was given.
+        /// The given targets.
         found: String,
     },
     /// The configurations do not fit together.
     #[error("{what}")]
     InvalidConfiguration {
-        /// What was expected and what was found.
+        /// The problem, in a sentence.
         what: String,
     },
     /// The weights are not those of the net.
@@ -49,7 +48,7 @@ pub enum ErrorKind {
     /// The request may be valid, but this version or build does not support it.
     #[error("{what}")]
     Unsupported {
-        /// What is not supported, and what to do instead where there is a way.
+        /// The thing that is not supported, and the remedy if there is one.
         what: String,
     },
     /// The checkpoint cannot be read or made.

@@ -27,7 +27,7 @@ pub type LabelMetric<'a> = Box<dyn Fn(&Labels, &Labels) -> f64 + 'a>;
 pub struct EvaluateOptions<'a> {
     /// How the scores of the classes are averaged. Default: macro.
     pub average: Average,
-    /// What the negative log-likelihood is computed from. Default: as in NNx 0.4.1.
+    /// The input of the negative log-likelihood. Default: as in NNx 0.4.1.
     pub nll: NllInput,
     /// Further metrics by name. Default: none.
     pub extra: Vec<(String, LabelMetric<'a>)>,

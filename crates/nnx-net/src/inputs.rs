@@ -112,7 +112,7 @@ pub(crate) fn dtype_name(dtype: DType) -> &'static str {
         DType::F32 => "float32",
         DType::F64 => "float64",
         DType::F8E4M3 => "float8_e4m3fn",
-        // candle's own names for what PyTorch does not have in this form.
+        // candle's own names for dtypes that PyTorch does not have in this form.
         other => other.as_str(),
     }
 }

@@ -18,6 +18,7 @@ mod device;
 mod dropout;
 mod error;
 mod evaluate_options;
+mod freed_memory;
 mod frozen;
 #[cfg(feature = "generate")]
 mod generate;
@@ -31,7 +32,6 @@ mod mode;
 mod model;
 mod net;
 mod normal;
-mod one_pass;
 mod param_builder;
 mod parameters;
 mod precision;

@@ -1,4 +1,4 @@
-//! The fully connected layer, and what a recorded transform makes of it.
+//! The fully connected layer, and its forms after a recorded transform.
 
 use candle_core::{Tensor, Var};
 use nnx_params::Activations;
@@ -7,6 +7,7 @@ use crate::activation::activate;
 use crate::dropout::dropout;
 use crate::error::{Error, Result};
 use crate::init::Init;
+use crate::kernels::cpu::Cpu;
 use crate::kernels::linear::linear;
 use crate::mode::Mode;
 use crate::param_builder::ParamBuilder;
@@ -236,6 +237,7 @@ impl Linear {
 
     /// Applies the layer to each row of a matrix.
     fn rows(&self, relu: bool, rows: &Tensor, mode: &mut Mode<'_>) -> Result<Tensor> {
+        let cpu = Cpu::new();
         match &self.form {
             Form::Full(affine) => affine.forward(relu, rows, mode),
             Form::Lora(LoraLayer {
@@ -246,12 +248,12 @@ impl Linear {
                 dropout: p,
             }) => {
                 let full = base.forward(false, rows, mode)?;
-                let thin = linear(&dropout(rows, *p, mode)?, &mode.value(a), None, false)?;
-                let thin = linear(&thin, &mode.value(b), None, false)?;
+                let thin = linear(cpu, &dropout(rows, *p, mode)?, &mode.value(a), None, false)?;
+                let thin = linear(cpu, &thin, &mode.value(b), None, false)?;
                 Ok((full + (thin * *scaling)?)?)
             }
             Form::LowRank { down, up } => {
-                let thin = linear(rows, &mode.value(down), None, false)?;
+                let thin = linear(cpu, rows, &mode.value(down), None, false)?;
                 up.forward(false, &thin, mode)
             }
         }
@@ -301,7 +303,13 @@ impl Affine {
     fn forward(&self, relu: bool, rows: &Tensor, mode: &Mode<'_>) -> Result<Tensor> {
         let (weight, bias) = (&self.weight, self.bias.as_ref());
         let bias = bias.map(|bias| mode.value(bias));
-        Ok(linear(rows, &mode.value(weight), bias.as_ref(), relu)?)
+        Ok(linear(
+            Cpu::new(),
+            rows,
+            &mode.value(weight),
+            bias.as_ref(),
+            relu,
+        )?)
     }
 }
 
@@ -318,7 +326,7 @@ fn weight(
     )
 }
 
-/// What the product of LoRA's matrices is multiplied by.
+/// The factor of the product of LoRA's matrices.
 #[expect(
     clippy::cast_precision_loss,
     reason = "Python divides by the integer as a float too"

@@ -5,6 +5,7 @@ use nnx_params::Losses;
 
 use crate::error::{Error, Result};
 use crate::inputs::dtype_name;
+use crate::kernels::cpu::Cpu;
 use crate::kernels::cross_entropy::{chosen, cross_entropy, log_softmax};
 
 /// The loss of a batch, in a form that adds up over batches of unequal size.
@@ -93,7 +94,7 @@ fn classes(loss: Losses, logits: &Tensor, targets: &Tensor, input: NllInput) -> 
     }
     let table = classes_last(logits)?.reshape(((), count))?;
     let sum = match input {
-        NllInput::LogSoftmax => cross_entropy(&table, classes)?,
+        NllInput::LogSoftmax => cross_entropy(Cpu::new(), &table, classes)?,
         NllInput::Logits => chosen(&table, &classes)?.neg()?.sum_all()?,
     };
     mean_of(&sum, weight)

@@ -21,6 +21,7 @@ use nnx_params::{
 
 use crate::device;
 use crate::error::{Error, Result};
+use crate::freed_memory;
 use crate::frozen::Frozen;
 use crate::inputs::Inputs;
 use crate::key_value_cache::KeyValueCache;
@@ -180,6 +181,7 @@ impl NNModel {
         let decoding = Decoding::new(kind, params.loss(), params.task(), outputs)?;
         let precision = Precision::from_policy(params.precision(), params.device())?;
         let net = net::build(kind, &net_params, builder)?;
+        freed_memory::keep();
         Ok(Self {
             decoding,
             precision,
@@ -238,7 +240,7 @@ impl NNModel {
         self.net.parameters().load(&values_of(state), strict)
     }
 
-    /// Runs the net, in the model's mode; see [`Inputs`] for what each net takes.
+    /// Runs the net, in the model's mode; [`Inputs`] lists the inputs of each net.
     ///
     /// The inputs are brought to the model's device; the logits stay there.
     ///
@@ -430,7 +432,7 @@ fn values_of(state: &StateDict) -> Values<'_> {
         .collect()
 }
 
-/// The same configuration with another device; what this version does not know stays in it.
+/// The same configuration with another device; keys that this version does not know stay in it.
 fn on_device(params: &NNModelParams, device: Devices) -> Result<NNModelParams> {
     if params.device() == device {
         return Ok(params.clone());

@@ -232,8 +232,8 @@ mod tests {
         assert_eq!(classes.to_vec2::<f32>().unwrap(), [[0.5, -1.5]]);
     }
 
-    /// Which losses NNModel of NNx 0.4.1 accepts for a task; it raises `TaskValidationError` for
-    /// the others.
+    /// Compares with the losses that NNModel of NNx 0.4.1 accepts for a task; it raises
+    /// `TaskValidationError` for the others.
     #[track_caller]
     fn check_losses(kind: TaskKind, accepted: &[Losses]) {
         let task = TaskSpec::builder(kind).build().unwrap();

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 #[derive(Debug, Default)]
 pub(crate) struct LayerTransforms(IndexMap<String, LayerTransform>);
 
-/// What a linear layer becomes.
+/// The replacement of a linear layer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum LayerTransform {
     /// The layer plus a product of two thin matrices.

@@ -6,8 +6,8 @@
 //! declaration names.
 //!
 //! - [`arguments`]: the arguments of one constructor call.
-//! - [`domains`]: what a value must be to become a field.
-//! - [`field_spec`]: how a field is read, what it is by default, and when a state has it.
+//! - [`domains`]: the checks that a value must pass to become a field.
+//! - [`field_spec`]: how a field is read, its default, and when a state has it.
 //! - [`field_type`]: how the type of a field becomes a value.
 //! - [`pickled`]: the pickle form.
 

@@ -37,7 +37,7 @@ python_enum! {
 }
 
 python_enum! {
-    /// What training minimises.
+    /// The loss that training minimises.
     Losses in "nnx.nn.enum.losses" {
         /// Cross entropy of logits, the default.
         CrossEntropy = "CROSS_ENTROPY" => "cross_entropy",

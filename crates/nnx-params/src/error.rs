@@ -1,4 +1,4 @@
-//! The crate's one error: which class and field, what it wants, and what was found.
+//! The crate's one error: the class and the field, the domain, and the found value.
 
 use std::fmt;
 
@@ -11,8 +11,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// The most characters of a value that an error shows.
 const MAX_SHOWN_CHARS: usize = 120;
 
-/// What is wrong with a configuration or a text, and where: one word wide, so that results stay
-/// small.
+/// An error in a configuration or a text, with its position. It is one word wide, so that results
+/// stay small.
 ///
 /// ```
 /// use nnx_params::{ErrorKind, NNParams};
@@ -69,9 +69,9 @@ pub enum ErrorKind {
         class: &'static str,
         /// The field.
         field: String,
-        /// What the field accepts.
+        /// The domain of the field.
         domain: String,
-        /// What was found, in backticks and with its Python type.
+        /// The found value, in backticks and with its Python type.
         value: String,
     },
     /// A value of a type that the field cannot hold.
@@ -81,9 +81,9 @@ pub enum ErrorKind {
         class: &'static str,
         /// The field.
         field: String,
-        /// What the field accepts.
+        /// The type that the field holds.
         expected: String,
-        /// What was found, in backticks and with its Python type.
+        /// The found value, in backticks and with its Python type.
         value: String,
     },
     /// A text that does not follow its grammar.
@@ -93,9 +93,9 @@ pub enum ErrorKind {
         form: TextForm,
         /// Bytes from the start of the text.
         offset: usize,
-        /// What the grammar allows there.
+        /// The texts that the grammar allows there.
         expected: &'static str,
-        /// What is there.
+        /// The text that is there.
         found: String,
     },
     /// A Python expression that is not one of the literals that states hold.
@@ -103,7 +103,7 @@ pub enum ErrorKind {
     NotALiteral {
         /// Bytes from the start of the text.
         offset: usize,
-        /// What is there.
+        /// The text that is there.
         found: String,
     },
     /// An integer beyond the 128 bits that a [`Value`] holds.
@@ -144,9 +144,9 @@ pub enum ErrorKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TextForm {
-    /// What Python's `json` module reads and writes.
+    /// The JSON that Python's `json` module reads and writes.
     Json,
-    /// What Python's `ast.literal_eval` reads.
+    /// The literals that Python's `ast.literal_eval` reads.
     Literal,
 }
 

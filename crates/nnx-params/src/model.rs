@@ -1,4 +1,4 @@
-//! What a model is beside the parameters of its net: what builds the net, the task and the
+//! The parts of a model beside the parameters of its net: the builder of the net, the task and the
 //! precision, later changes of the net, and the tokenizer.
 
 mod net_descriptor;

@@ -60,6 +60,13 @@ nets! {
     Vit = "VIT" => "vit", NNViTParams;
 }
 
+impl Nets {
+    /// Whether a net of this kind takes a graph: features of nodes, and the edges between them.
+    pub fn is_graph(self) -> bool {
+        matches!(self, Self::GraphAtt | Self::GraphConv | Self::GraphSage)
+    }
+}
+
 /// Defines the parameters of any net. A state is of the first class that is told by a key that the
 /// state has, and of the class at the top if there is none.
 macro_rules! net_params {
@@ -200,7 +207,7 @@ impl NetParams {
         each!(self, params => table_of(params)).class
     }
 
-    /// What a pickle of the parameters holds.
+    /// The parameters as a pickle has them.
     pub fn pickled(&self) -> PickledInstance {
         each!(self, params => params.pickled())
     }

@@ -1,4 +1,4 @@
-//! What training records: metrics of evaluations, iterations, and the choice of the best epoch.
+//! The records of a training: metrics of evaluations, iterations, and the choice of the best epoch.
 
 mod labels;
 mod monitor_record;

@@ -13,7 +13,7 @@ use crate::value::{State, Value};
 
 const CLASS: &str = "NNRun";
 
-/// What the id of a run is made of.
+/// The configuration from which the id of a run is computed.
 ///
 /// ```
 /// use nnx_params::{

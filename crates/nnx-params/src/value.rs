@@ -2,8 +2,8 @@
 
 use indexmap::IndexMap;
 
-/// One value of a [`State`]: what Python keeps as `None`, `bool`, `int`, `float`, `str`, `list`,
-/// `tuple` or `dict`.
+/// One value of a [`State`]: Python's `None`, `bool`, `int`, `float`, `str`, `list`, `tuple` or
+/// `dict`.
 ///
 /// Integers and floats stay apart, because `0` and `0.0` give different run ids.
 /// Two values are equal when they are the same bit for bit, so that a NaN equals itself and `0.0`
@@ -195,7 +195,7 @@ impl<T: Into<Value>> From<Option<T>> for Value {
     }
 }
 
-/// A mapping from text to [`Value`] in insertion order: what Python's `state()` returns.
+/// A mapping from text to [`Value`] in insertion order: the result of Python's `state()`.
 ///
 /// The order is part of the value: two states with the same entries in another order differ,
 /// because they give different run ids.

@@ -57,7 +57,8 @@ impl BestMetric {
 pub struct ComparableMetric {
     /// The name and the finite value; `None` where there is none.
     pub found: Option<(&'static str, f64)>,
-    /// What was passed over before it, such as `val_edp.error=nan`, or `val_edp=unavailable`.
+    /// The metrics that were passed over before it, such as `val_edp.error=nan`, or
+    /// `val_edp=unavailable`.
     pub rejected: Vec<String>,
 }
 

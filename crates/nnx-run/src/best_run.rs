@@ -1,4 +1,4 @@
-//! Which run is the best one.
+//! The choice of the best run.
 
 use std::path::Path;
 

@@ -10,7 +10,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// The maximum number of characters of a text from a file in a message.
 const MAX_SHOWN_CHARS: usize = 120;
 
-/// What went wrong, and in which file. It is one word wide, so that results stay small.
+/// The cause of an error, and the file. It is one word wide, so that results stay small.
 #[derive(Debug)]
 pub struct Error(Box<Inner>);
 
@@ -50,19 +50,19 @@ pub enum ErrorKind {
     /// A file contradicts its format.
     #[error("{what}")]
     Malformed {
-        /// What was expected and what was found.
+        /// The expected and the found contents.
         what: String,
     },
     /// A file may be sound, but this version does not read or write it.
     #[error("{what}")]
     Unsupported {
-        /// What is not supported.
+        /// The property that is not supported.
         what: String,
     },
     /// A limit of this crate was exceeded; see [`limits`](crate::limits).
     #[error("expected at most {allowed} {what}, found more")]
     LimitExceeded {
-        /// What is counted, in the plural.
+        /// The things that are counted, in the plural.
         what: &'static str,
         /// How many are allowed.
         allowed: u64,
@@ -71,14 +71,14 @@ pub enum ErrorKind {
     /// save. (`ResumePointError` in Python.)
     #[error("{what}")]
     ResumePoint {
-        /// Which file is at fault, and why.
+        /// The file at fault, and the reason.
         what: String,
     },
     /// The files of a history journal do not belong together: one is missing, was changed, or has
     /// another form. (`HistoryCorruptionError` in Python.)
     #[error("{what}")]
     HistoryCorruption {
-        /// What was expected and what was found.
+        /// The expected and the found contents.
         what: String,
     },
     /// The records of the run are in a journal under another root, which a save does not copy.
@@ -96,13 +96,13 @@ pub enum ErrorKind {
     /// A history cannot be migrated to a journal.
     #[error("{what}")]
     Migration {
-        /// Why, and what to do.
+        /// The reason and the remedy.
         what: String,
     },
     /// The training state beside a checkpoint belongs to another one, or cannot be used.
     #[error("{what}")]
     TrainingState {
-        /// What is wrong with it.
+        /// The problem, in a sentence.
         what: String,
     },
     /// A configuration is not valid.

@@ -1,4 +1,4 @@
-//! Which folders hold a run.
+//! The folders that hold a run.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;

@@ -129,7 +129,7 @@ impl Manifest {
     }
 
     /// The difference between the manifest and the files, if there is one. Only the files that the
-    /// manifest lists are opened, and none of them is unpickled.
+    /// manifest lists are opened, and they are not unpickled.
     pub(crate) fn problem(&self, checkpoint: &Path) -> Result<Option<String>> {
         let (Some(folder), Some(name)) = (checkpoint.parent(), checkpoint.file_name()) else {
             return Ok(Some("the checkpoint has no name".to_owned()));

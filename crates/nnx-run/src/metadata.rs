@@ -1,4 +1,4 @@
-//! `metadata.yaml`: what a run records of the program that trained it.
+//! `metadata.yaml`: the record that a run keeps of the program that trained it.
 
 use nnx_params::{State, Value};
 
@@ -23,8 +23,8 @@ pub(crate) fn read(folder: &RunFolder) -> Result<Option<State>> {
     }
 }
 
-/// The metadata of this program: the keys that Python writes, with null for what only Python has. A
-/// training adds its own keys.
+/// The metadata of this program: the keys that Python writes, with null for those that only Python
+/// has. A training adds its own keys.
 pub fn program_metadata() -> State {
     let mut metadata = State::new();
     metadata.insert("cuda_available", false);

@@ -66,7 +66,7 @@ pub struct NNRun {
     idps: Vec<NNIterationDataPoint>,
     /// The folder of the journal that holds all records, if there is one.
     history: Option<PathBuf>,
-    /// What was read of that journal; `None` until a run is loaded.
+    /// Answers from that journal; `None` until a run is loaded.
     journal: Option<JournalCache>,
     metadata: State,
     /// The problem of `metadata.yaml`.
@@ -253,7 +253,7 @@ impl NNRun {
     /// rows alone therefore have NaN as learning rate, and no records.
     ///
     /// Python accepts any number as an epoch, including 0.5 and NaN. Records whose epoch is not a
-    /// whole number of 64 bits are in none of these epochs; [`warnings`](Self::warnings) reports them.
+    /// whole number of 64 bits are not in these epochs; [`warnings`](Self::warnings) reports them.
     pub fn epochs(&self) -> Vec<EpochMetrics> {
         match self.journal_epochs() {
             Ok(Some(epochs)) => epochs,

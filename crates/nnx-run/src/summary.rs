@@ -1,4 +1,4 @@
-//! What a list of runs shows.
+//! One line of a list of runs.
 
 use std::fs;
 use std::path::Path;

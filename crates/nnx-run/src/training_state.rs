@@ -384,8 +384,8 @@ impl TrainingState {
         self.get(keys::COMPONENTS).filter(|state| !state.is_none())
     }
 
-    /// [`components`](Self::components) as plain data: the names with the entries of each. What a
-    /// user's own class holds stays an object.
+    /// [`components`](Self::components) as plain data: the names with the entries of each. An
+    /// object of a user's own class stays an object.
     ///
     /// # Errors
     /// When there are more values than [`limits`](crate::limits) allow.

@@ -22,7 +22,7 @@ pub struct RunWarning {
     pub kind: &'static str,
     /// The file at fault; `None` for records that were never in a file.
     pub path: Option<PathBuf>,
-    /// What is wrong, and what follows from it.
+    /// The problem and its consequence.
     pub message: String,
     is_of_history: bool,
 }

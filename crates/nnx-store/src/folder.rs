@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use nnx_checkpoint::{
     ByteRange, Error, ErrorKind, Folder, FolderEntries, PendingFile, Result, TargetFolder,
@@ -10,8 +10,9 @@ use nnx_checkpoint::{
 use object_store::path::Path as Key;
 use object_store::{Error as StoreError, ObjectStore, ObjectStoreExt};
 
-use crate::client::client;
+use crate::client::{Purpose, client};
 use crate::error::{failed, from_store};
+use crate::last_opened::LastOpened;
 use crate::object;
 use crate::runtime;
 use crate::upload::Upload;
@@ -41,13 +42,14 @@ use crate::url::{Scheme, StoreUrl, key};
 #[derive(Debug)]
 pub struct StoreFolder {
     client: Arc<dyn ObjectStore>,
+    /// The client of uploads, for which a server may be silent for longer.
+    uploads: Arc<dyn ObjectStore>,
     scheme: Scheme,
     root: String,
     prefix: String,
     /// The entries, where the folder is known to stay as it is.
     listed: Option<FolderEntries>,
-    /// The object that was opened last: who looks whether it is there opens it next.
-    last: Mutex<Option<(String, ByteRange)>>,
+    last: LastOpened,
     note: Note,
 }
 
@@ -64,38 +66,44 @@ impl StoreFolder {
     }
 
     pub(crate) fn new(url: &StoreUrl, prefix: &str) -> Result<Self> {
-        if url.scheme == Scheme::File {
-            return Err(failed(
-                "a `file://` URL is a path on the disk, which no client is for",
-            ));
-        }
-        let client = client(url.scheme, &url.root)?;
-        Ok(Self::with_client(client, url.scheme, &url.root, prefix))
+        let client = |purpose| client(url.scheme, &url.root, purpose);
+        Ok(Self {
+            client: client(Purpose::Reads)?,
+            uploads: client(Purpose::Uploads)?,
+            scheme: url.scheme,
+            root: url.root.clone(),
+            prefix: prefix.to_owned(),
+            listed: None,
+            last: LastOpened::default(),
+            note: Note::default(),
+        })
     }
 
-    /// The objects below a prefix of any store; `root` stands in front of their keys in messages.
+    /// The objects below a prefix of any store; `root` comes before their keys in messages.
     pub fn from_client(client: Arc<dyn ObjectStore>, root: &str, prefix: &str) -> Self {
-        Self::with_client(client, Scheme::S3, root, prefix)
-    }
-
-    fn with_client(client: Arc<dyn ObjectStore>, scheme: Scheme, root: &str, prefix: &str) -> Self {
         Self {
+            uploads: Arc::clone(&client),
             client,
-            scheme,
+            scheme: Scheme::S3,
             root: root.to_owned(),
             prefix: prefix.to_owned(),
             listed: None,
-            last: Mutex::default(),
+            last: LastOpened::default(),
             note: Note::default(),
         }
     }
 
     /// The same folder, below which another one is.
     pub(crate) fn below(&self, name: &str) -> Self {
-        let prefix = self.full(name);
         Self {
+            client: Arc::clone(&self.client),
+            uploads: Arc::clone(&self.uploads),
+            scheme: self.scheme,
+            root: self.root.clone(),
+            prefix: self.full(name),
+            listed: None,
+            last: LastOpened::default(),
             note: self.note.clone(),
-            ..Self::with_client(Arc::clone(&self.client), self.scheme, &self.root, &prefix)
         }
     }
 
@@ -117,8 +125,8 @@ impl StoreFolder {
         entries.is_some_and(|entries| entries.files.is_empty() && entries.folders.is_empty())
     }
 
-    /// Sets the receiver of what the user should know about files that are opened, such as that a
-    /// server sent one whole.
+    /// Sets the receiver of notes for the user about files that are opened, such as that a server
+    /// sent one whole.
     #[must_use]
     pub fn on_note(self, receive: Arc<dyn Fn(&str) + Send + Sync>) -> Self {
         Self {
@@ -133,11 +141,6 @@ impl StoreFolder {
             (prefix, "") => prefix.to_owned(),
             (prefix, name) => format!("{prefix}/{name}"),
         }
-    }
-
-    /// Forgets the object that was opened last: it may be another one soon.
-    fn forget(&self) {
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     fn key(&self, name: &str) -> Result<Key> {
@@ -171,20 +174,15 @@ impl Folder for StoreFolder {
     }
 
     fn open(&self, name: &str) -> Result<ByteRange> {
-        {
-            let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some((opened, bytes)) = &*last
-                && opened == name
-            {
-                return Ok(bytes.clone());
-            }
+        if let Some(bytes) = self.last.get(name) {
+            return Ok(bytes);
         }
+        let changes = self.last.changes();
         let opened = object::open(&self.client, &self.key(name)?)?;
         if let (Some(note), Some(receive)) = (opened.note, &self.note.0) {
             receive(&note);
         }
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        *last = Some((name.to_owned(), opened.bytes.clone()));
+        self.last.set(name, &opened.bytes, changes);
         Ok(opened.bytes)
     }
 
@@ -214,15 +212,15 @@ impl TargetFolder for StoreFolder {
                 "an HTTP server is read and not written to; give a bucket or a path as target",
             ));
         }
-        self.forget();
-        let upload = Upload::new(Arc::clone(&self.client), self.key(name)?, byte_len);
+        let (client, key) = (Arc::clone(&self.uploads), self.key(name)?);
+        let upload = Upload::new(client, key, byte_len, self.last.clone())?;
         Ok(Box::new(upload))
     }
 
     fn remove(&self, name: &str) -> Result<()> {
-        self.forget();
         let (client, key) = (Arc::clone(&self.client), self.key(name)?);
         let removed = runtime::wait(async move { client.delete(&key).await })?;
+        self.last.forget();
         match removed {
             Ok(()) | Err(StoreError::NotFound { .. }) => Ok(()),
             Err(error) => Err(from_store(&error).in_path(&self.path(name))),
@@ -233,7 +231,7 @@ impl TargetFolder for StoreFolder {
 /// A receiver of notes.
 type Receive = dyn Fn(&str) + Send + Sync;
 
-/// Who is told what the user should know.
+/// The receiver of notes for the user.
 #[derive(Clone, Default)]
 struct Note(Option<Arc<Receive>>);
 

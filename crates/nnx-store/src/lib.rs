@@ -3,6 +3,7 @@
 mod client;
 mod error;
 mod folder;
+mod last_opened;
 mod location;
 mod object;
 mod runtime;
@@ -13,4 +14,4 @@ pub use object_store;
 
 pub use self::folder::StoreFolder;
 pub use self::location::StoreLocation;
-pub use self::url::is_store_url;
+pub use self::url::{file_url_path, is_store_url};

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
+use futures_util::TryStreamExt;
 use nnx_checkpoint::{ByteRange, CachedRange, RangeRead, Result};
 use object_store::path::Path as Key;
 use object_store::{
@@ -18,7 +19,7 @@ const FIRST_BYTES: u64 = 64 << 10;
 /// The most bytes that are downloaded whole from a server that serves no ranges.
 const MAX_WHOLE_BYTES: u64 = 256 << 20;
 
-/// An object, with what it was when it was opened.
+/// An object, with its size and its ETag when it was opened.
 pub(crate) struct Object {
     client: Arc<dyn ObjectStore>,
     key: Key,
@@ -28,7 +29,7 @@ pub(crate) struct Object {
 /// An open object.
 pub(crate) struct Opened {
     pub(crate) bytes: ByteRange,
-    /// What the user should know.
+    /// A note for the user.
     pub(crate) note: Option<String>,
 }
 
@@ -52,10 +53,16 @@ pub(crate) fn open(client: &Arc<dyn ObjectStore>, key: &Key) -> Result<Opened> {
                 key: key.clone(),
                 meta,
             };
+            let note = object.meta.e_tag.is_none().then(|| {
+                format!(
+                    "the server gives `{key}` no ETag; if the file changes while it is read, this \
+                     may not be noticed"
+                )
+            });
             let cached = CachedRange::new(Arc::new(object)).with_start(&bytes);
             Ok(Opened {
                 bytes: ByteRange::new(Arc::new(cached)),
-                note: None,
+                note,
             })
         }
         Err(StoreError::NotSupported { .. }) => whole(client, key),
@@ -86,11 +93,11 @@ fn whole(client: &Arc<dyn ObjectStore>, key: &Key) -> Result<Opened> {
     let (client, at) = (Arc::clone(client), key.clone());
     let bytes = runtime::wait(async move {
         let found = client.get(&at).await?;
-        // What the header says now; the body is not read beyond it.
+        // The header gives the size as it is now; the body is not read beyond it.
         if found.meta.size > MAX_WHOLE_BYTES {
             return Ok(Err(found.meta.size));
         }
-        found.bytes().await.map(Ok)
+        body(found).await.map(Ok)
     })?
     .map_err(|error| from_store(&error))?
     .map_err(refused)?;
@@ -116,7 +123,7 @@ pub(crate) fn head(
     runtime::wait(async move { client.head(&key).await })
 }
 
-/// The bytes of a request, and what the object was when it was answered.
+/// The bytes of a request, and the metadata of the object when it was answered.
 fn get(
     client: &Arc<dyn ObjectStore>,
     key: &Key,
@@ -126,8 +133,25 @@ fn get(
     runtime::wait(async move {
         let found: GetResult = client.get_opts(&key, options).await?;
         let meta = found.meta.clone();
-        Ok((meta, found.bytes().await?))
+        Ok((meta, body(found).await?))
     })
+}
+
+/// The body of an answer, which is not read beyond the range that its header states.
+async fn body(found: GetResult) -> Result<Bytes, StoreError> {
+    let expected = found.range.end.saturating_sub(found.range.start);
+    let mut pieces = found.into_stream();
+    let mut bytes = BytesMut::new();
+    while let Some(piece) = pieces.try_next().await? {
+        bytes.extend_from_slice(&piece);
+        if bytes.len() as u64 > expected {
+            return Err(StoreError::Generic {
+                store: "store",
+                source: format!("expected {expected} bytes, and the server sent more").into(),
+            });
+        }
+    }
+    Ok(bytes.freeze())
 }
 
 #[cold]

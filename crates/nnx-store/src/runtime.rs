@@ -41,7 +41,7 @@ pub(crate) fn start<T: Send + 'static>(
 ) -> Result<Pending<T>> {
     let (sender, receiver) = mpsc::sync_channel(1);
     runtime()?.spawn(async move {
-        // Whoever asked may be gone.
+        // The caller may be gone.
         let _ = sender.send(request.await);
     });
     Ok(Pending(receiver))

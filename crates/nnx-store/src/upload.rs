@@ -11,6 +11,7 @@ use object_store::{
 };
 
 use crate::error::{failed, from_store};
+use crate::last_opened::LastOpened;
 use crate::object::head;
 use crate::runtime::{self, Pending};
 
@@ -18,6 +19,8 @@ use crate::runtime::{self, Pending};
 const PART_BYTES: u64 = 8 << 20;
 /// The most parts that every store takes.
 const MAX_PARTS: u64 = 10_000;
+/// The most bytes of an object that every store takes.
+const MAX_BYTES: u64 = 5 << 40;
 /// Parts that are under way at a time.
 const IN_FLIGHT: usize = 4;
 
@@ -34,12 +37,28 @@ pub(crate) struct Upload {
     buffer: Vec<u8>,
     parts: Option<Box<dyn MultipartUpload>>,
     in_flight: VecDeque<Pending<Result<(), StoreError>>>,
+    last: LastOpened,
 }
 
 impl Upload {
-    pub(crate) fn new(client: Arc<dyn ObjectStore>, key: Key, byte_len: u64) -> Self {
+    /// Nothing is requested. `last` becomes empty when the object is completed.
+    ///
+    /// # Errors
+    /// When the object is larger than stores take.
+    pub(crate) fn new(
+        client: Arc<dyn ObjectStore>,
+        key: Key,
+        byte_len: u64,
+        last: LastOpened,
+    ) -> Result<Self> {
+        if byte_len > MAX_BYTES {
+            return Err(failed(format!(
+                "expected an object of at most {MAX_BYTES} bytes, found {byte_len} for `{key}`; \
+                 write several smaller ones"
+            )));
+        }
         let part_len = PART_BYTES.max(byte_len.div_ceil(MAX_PARTS));
-        Self {
+        Ok(Self {
             client,
             key,
             part_len: usize::try_from(part_len).unwrap_or(usize::MAX),
@@ -48,7 +67,8 @@ impl Upload {
             buffer: Vec::new(),
             parts: None,
             in_flight: VecDeque::new(),
-        }
+            last,
+        })
     }
 
     /// Sends the buffer as a part.
@@ -144,7 +164,12 @@ impl Write for Upload {
         if self.buffer.capacity() == 0 {
             let left = self.expected.saturating_sub(self.written);
             let left = usize::try_from(left).unwrap_or(self.part_len);
-            self.buffer.reserve_exact(left.min(self.part_len));
+            let wanted = left.min(self.part_len);
+            self.buffer.try_reserve_exact(wanted).map_err(|_| {
+                let what =
+                    format!("no memory for {wanted} bytes of an upload; write smaller shards");
+                io::Error::new(io::ErrorKind::OutOfMemory, what)
+            })?;
         }
         let room = self.part_len.saturating_sub(self.buffer.len());
         let taken = bytes.get(..room.min(bytes.len())).unwrap_or_default();
@@ -184,10 +209,13 @@ impl PendingFile for Upload {
                 Err(error) => return Err(from_store(&error)),
             }
         }
-        match self.parts.take() {
+        let completed = match self.parts.take() {
             Some(parts) => self.join(parts),
             None => self.put(replace),
-        }
+        };
+        // An upload that failed may be complete in the store.
+        self.last.forget();
+        completed
     }
 }
 

@@ -1,7 +1,10 @@
 //! URLs of objects.
 
+use std::path::PathBuf;
+
 use nnx_checkpoint::Result;
 use object_store::path::Path as Key;
+use percent_encoding::percent_decode_str;
 
 use crate::error::failed;
 
@@ -15,6 +18,9 @@ pub(crate) enum Scheme {
     File,
 }
 
+/// The scheme of files on the disk.
+const FILE: &str = "file://";
+
 /// The schemes, each with its kind.
 const SCHEMES: &[(&str, Scheme)] = &[
     ("s3://", Scheme::S3),
@@ -22,7 +28,7 @@ const SCHEMES: &[(&str, Scheme)] = &[
     ("az://", Scheme::Azure),
     ("http://", Scheme::Http),
     ("https://", Scheme::Http),
-    ("file://", Scheme::File),
+    (FILE, Scheme::File),
 ];
 
 /// Whether a text begins with one of the schemes `s3://`, `gs://`, `az://`, `http://`, `https://` and
@@ -34,6 +40,26 @@ const SCHEMES: &[(&str, Scheme)] = &[
 /// ```
 pub fn is_store_url(text: &str) -> bool {
     SCHEMES.iter().any(|(scheme, _)| text.starts_with(scheme))
+}
+
+/// The path on the disk of a `file://` URL; `None` for any other text.
+///
+/// ```
+/// use std::path::Path;
+///
+/// let path = nnx_store::file_url_path("file:///models/a%20b.pt")?;
+/// assert_eq!(path.as_deref(), Some(Path::new("/models/a b.pt")));
+/// assert_eq!(nnx_store::file_url_path("s3://bucket/a.pt")?, None);
+/// # Ok::<(), nnx_checkpoint::Error>(())
+/// ```
+///
+/// # Errors
+/// When the URL names another machine, or the path in it is not a whole one or not UTF-8.
+pub fn file_url_path(text: &str) -> Result<Option<PathBuf>> {
+    if !text.starts_with(FILE) {
+        return Ok(None);
+    }
+    Ok(Some(PathBuf::from(StoreUrl::parse(text)?.key)))
 }
 
 /// The parts of a URL.
@@ -62,7 +88,7 @@ impl StoreUrl {
             return Ok(Self {
                 scheme: *scheme,
                 root: String::new(),
-                key: rest.strip_prefix("localhost").unwrap_or(rest).to_owned(),
+                key: local_path(text, rest)?,
             });
         }
         let (host, key) = rest.split_once('/').unwrap_or((rest, ""));
@@ -99,6 +125,31 @@ impl StoreUrl {
             None => ("", Some(&self.key)),
         }
     }
+}
+
+/// The decoded path of a `file://` URL, by RFC 8089; `rest` is its text after the scheme.
+///
+/// # Errors
+/// When there is a host other than `localhost`, no path, or one that is not UTF-8.
+fn local_path(text: &str, rest: &str) -> Result<String> {
+    let path = rest
+        .find('/')
+        .map(|slash| rest.split_at(slash))
+        .filter(|(host, _)| host.is_empty() || host.eq_ignore_ascii_case("localhost"))
+        .map(|(_, path)| path);
+    let Some(path) = path else {
+        return Err(failed(format!(
+            "expected `file:///` and a whole path on this machine, found `{text}`; give the path \
+             without `file://` if it begins in the working folder"
+        )));
+    };
+    let decoded = percent_decode_str(path).decode_utf8();
+    let decoded = decoded.map_err(|_| {
+        failed(format!(
+            "expected a path in UTF-8 in `{text}`; give the path without `file://`"
+        ))
+    })?;
+    Ok(decoded.into_owned())
 }
 
 /// The key of an object as the client wants it.
@@ -139,6 +190,7 @@ mod tests {
         );
         check("file:///a/m.pt", Scheme::File, "", "/a", Some("m.pt"));
         check("file://localhost/m", Scheme::File, "", "", Some("m"));
+        check("file:///a%20b/%C3%BC", Scheme::File, "", "/a b", Some("ü"));
     }
 
     #[test]
@@ -151,6 +203,11 @@ mod tests {
             "ftp://h/m",
             "http://user:secret@h/m",
             "https://h/m?signature=1",
+            "file://",
+            "file://m.pt",
+            "file://server/x.pt",
+            "file://localhost.x/m",
+            "file:///%FF",
         ] {
             let error = StoreUrl::parse(text).expect_err(text).to_string();
             assert!(!error.contains("secret"), "{error}");

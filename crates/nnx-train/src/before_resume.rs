@@ -1,4 +1,4 @@
-//! What a session was before it was resumed.
+//! The state of a session before it was resumed.
 
 use nnx_checkpoint::StateDict;
 use nnx_net::Generator;

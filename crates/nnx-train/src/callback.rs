@@ -1,4 +1,4 @@
-//! What a training calls at its moments.
+//! Callbacks: code that a training calls at its moments.
 
 use nnx_params::{MetricSpec, MonitorSpec, NNIterationDataPoint};
 
@@ -23,7 +23,7 @@ pub trait Callback {
     /// See the table.
     ///
     /// # Errors
-    /// Whatever must end the training.
+    /// Any error that must end the training.
     fn on_train_begin(&mut self, ctx: &mut Context<'_>) -> Result<()> {
         let _ = ctx;
         Ok(())
@@ -32,7 +32,7 @@ pub trait Callback {
     /// See the table.
     ///
     /// # Errors
-    /// Whatever must end the training.
+    /// Any error that must end the training.
     fn on_epoch_begin(&mut self, ctx: &mut Context<'_>) -> Result<()> {
         let _ = ctx;
         Ok(())
@@ -41,7 +41,7 @@ pub trait Callback {
     /// See the table. The rate is still the one that the update used.
     ///
     /// # Errors
-    /// Whatever must end the training.
+    /// Any error that must end the training.
     fn on_optimizer_update(&mut self, ctx: &mut Context<'_>, event: &UpdateEvent) -> Result<()> {
         let (_, _) = (ctx, event);
         Ok(())
@@ -50,7 +50,7 @@ pub trait Callback {
     /// See the table. It may [stop](Context::stop_at_update) the training at this update.
     ///
     /// # Errors
-    /// Whatever must end the training.
+    /// Any error that must end the training.
     fn on_update(&mut self, ctx: &mut Context<'_>) -> Result<()> {
         let _ = ctx;
         Ok(())
@@ -59,16 +59,16 @@ pub trait Callback {
     /// See the table. The last record has the validation.
     ///
     /// # Errors
-    /// Whatever must end the training.
+    /// Any error that must end the training.
     fn on_epoch_end(&mut self, ctx: &mut Context<'_>) -> Result<()> {
         let _ = ctx;
         Ok(())
     }
 
-    /// See the table. What it changes of the model is in the checkpoint `last`.
+    /// See the table. The checkpoint `last` has the changes that it makes to the model.
     ///
     /// # Errors
-    /// Whatever must end the training; beside another error it becomes a warning.
+    /// Any error that must end the training; beside another error it becomes a warning.
     fn on_train_end(&mut self, ctx: &mut Context<'_>) -> Result<()> {
         let _ = ctx;
         Ok(())
@@ -96,7 +96,7 @@ pub trait Callback {
     }
 }
 
-/// What points to a callback is one.
+/// A pointer to a callback is a callback.
 macro_rules! pointers {
     ($($pointer:ty),*) => {$(
         impl<C: Callback + ?Sized> Callback for $pointer {
@@ -141,7 +141,7 @@ macro_rules! pointers {
 
 pointers!(Box<C>, &mut C);
 
-/// Calls a function at the end of each epoch with all records so far: what NNx makes of a plain
+/// Calls a function at the end of each epoch with all records so far, as NNx does with a plain
 /// function among the callbacks.
 #[derive(Debug)]
 pub struct EachEpoch<F>(pub F);

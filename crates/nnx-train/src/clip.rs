@@ -71,7 +71,7 @@ mod tests {
         (norm, gradients.get(&parameter).unwrap().to_vec())
     }
 
-    /// What PyTorch 2.15 gives; a quotient has other last bits.
+    /// The bits are those of PyTorch 2.15; a quotient has other last bits.
     #[test]
     fn the_factor_is_a_product_with_a_reciprocal() {
         let (norm, gradient) = clipped_to(0.3, &[2.1, -2.7]);

@@ -73,7 +73,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// What a training needs to go on after this epoch.
+    /// The state from which a training goes on after this epoch.
     fn training_state(&mut self) -> Result<TrainingState> {
         let mut state = TrainingState::new();
         if self.settings.trainer.is_some() {
@@ -111,7 +111,7 @@ impl Session<'_> {
     }
 }
 
-/// What epochs are compared by where no monitor is declared.
+/// The score by which epochs are compared if no monitor is declared.
 fn score(record: &NNIterationDataPoint) -> f64 {
     let metric = comparable_metric(record.val_edp(), Some(record.train_edp()));
     metric.found.map_or(f64::INFINITY, |(_, value)| value)

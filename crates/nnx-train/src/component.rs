@@ -1,4 +1,4 @@
-//! What travels with the checkpoints of a training beside its weights, optimizer and schedule.
+//! Components: states in the checkpoints of a training beside its weights, optimizer and schedule.
 
 use nnx_run::Data;
 
@@ -7,7 +7,7 @@ use crate::error::Result;
 /// The version of a component's state that is written.
 pub type ComponentVersion = i64;
 
-/// The name of a component, and what a resumed training demands of it.
+/// The name of a component, and the demands of a resumed training on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ComponentSpec {
@@ -25,7 +25,7 @@ pub struct ComponentSpec {
 /// Something whose state is kept with each checkpoint and restored when the training resumes: NNx's
 /// `StatefulComponent`.
 pub trait Component {
-    /// The name, and what a resumed training demands.
+    /// The name, and the demands of a resumed training.
     fn component_spec(&self) -> ComponentSpec;
 
     /// The state as it is now, plain data.

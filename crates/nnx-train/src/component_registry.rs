@@ -12,7 +12,7 @@ pub(crate) struct ComponentRegistry<P> {
     entries: Vec<(String, ComponentSpec, P)>,
 }
 
-/// What a resumed training restores, after every saved state was checked.
+/// The states that a resumed training restores, after every saved state was checked.
 #[derive(Debug)]
 pub(crate) struct RestorePlan<P> {
     pub(crate) restored: Vec<(String, P, Data, ComponentVersion)>,
@@ -75,7 +75,7 @@ impl<P: Copy> ComponentRegistry<P> {
         }))
     }
 
-    /// What to restore of saved states; `check` tells why a state does not fit.
+    /// The plan to restore saved states; `check` gives the reasons why a state does not fit.
     ///
     /// # Errors
     /// [`ErrorKind::ComponentRestore`] with every problem.

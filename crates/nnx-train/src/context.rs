@@ -1,4 +1,4 @@
-//! What callbacks see of a training.
+//! A training as its callbacks see it.
 
 use nnx_checkpoint::NNCheckpoint;
 use nnx_params::{MetricSpec, NNIterationDataPoint};
@@ -19,7 +19,7 @@ pub struct Context<'a> {
     pub(crate) flags: &'a mut Flags,
 }
 
-/// What callbacks ask for, and what the loop counts.
+/// The requests of callbacks, and the counters of the loop.
 #[derive(Debug, Default)]
 pub(crate) struct Flags {
     pub(crate) epoch: i64,

@@ -131,12 +131,12 @@ impl EarlyStopping {
         self.wait
     }
 
-    /// What is tracked, such as `val_edp.error`; `None` until it is chosen.
+    /// The metric that is tracked, such as `val_edp.error`; `None` until it is chosen.
     pub fn selected(&self) -> Option<&str> {
         self.selected.as_deref()
     }
 
-    /// What was reported about epochs that do not count, one sentence each, and forgets it.
+    /// Takes the warnings about epochs that do not count, one sentence each.
     pub fn take_warnings(&mut self) -> Vec<String> {
         std::mem::take(&mut self.warnings)
     }

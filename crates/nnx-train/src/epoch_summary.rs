@@ -1,4 +1,4 @@
-//! What is known of a whole epoch of training.
+//! Loss, error and metrics of a whole epoch of training.
 
 use candle_core::Tensor;
 use nnx_params::{MetricSpec, NNEvaluationDataPoint};
@@ -8,15 +8,15 @@ use crate::loss_term::{LossTerm, TermSum, total_of_sums};
 use crate::metric_inputs::MetricRules;
 use crate::metric_set::MetricSet;
 
-/// Loss and error over all batches of an epoch, each weighed by what it counts, and the declared
-/// metrics over all samples.
+/// Loss and error over all batches of an epoch, each weighed by the samples or tokens that it
+/// counts, and the declared metrics over all samples.
 #[derive(Debug)]
 pub(crate) struct EpochSummary {
     metrics: MetricSet,
     rules: MetricRules,
     loss: WeightedMean,
     error: WeightedMean,
-    /// What the next record's loss and error weigh, if a step told.
+    /// The weights of the next record's loss and error, if a step gave them.
     pending: Option<(f64, Option<f64>)>,
     records: usize,
     terms: Vec<TermSum>,

@@ -24,7 +24,7 @@ impl Session<'_> {
     /// Trains all epochs, and gives the run.
     ///
     /// # Errors
-    /// Whatever ended the training; what was committed before stays.
+    /// The error that ended the training; the epochs that were committed before stay.
     pub(crate) fn train(mut self) -> Result<Trained> {
         let per_epoch = self.train_loader.batches();
         self.progress
@@ -343,7 +343,7 @@ fn shown(record: &NNIterationDataPoint, rate: f64) -> String {
     format!("{name}={}, lr={rate:.4}", number(value))
 }
 
-/// The same error with the place where the training diverged, and what is saved.
+/// The same error with the place where the training diverged, and the epoch that is saved.
 fn located(error: Error, epoch: i64, batch: usize, saved: Option<i64>) -> Error {
     match error.into_kind() {
         ErrorKind::Diverged { what } => {

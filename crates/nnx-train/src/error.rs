@@ -6,8 +6,7 @@ use std::path::Path;
 /// The result of every fallible call in this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What went wrong; [`kind`](Error::kind) is the cause. It is one word wide, so that results stay
-/// small.
+/// An error; [`kind`](Error::kind) is the cause. It is one word wide, so that results stay small.
 #[derive(Debug)]
 pub struct Error(Box<ErrorKind>);
 
@@ -18,13 +17,13 @@ pub enum ErrorKind {
     /// Settings that do not go together, or do not fit the model or the data: Python's `ValueError`.
     #[error("{what}")]
     InvalidConfiguration {
-        /// What was expected and what was found.
+        /// The problem, in a sentence.
         what: String,
     },
     /// A loss or a gradient is not finite: Python's `FloatingPointError`.
     #[error("{what}")]
     Diverged {
-        /// What is not finite, and in which epoch and batch.
+        /// The number that is not finite, with the epoch and the batch.
         what: String,
     },
     /// The checkpoint to resume from is not one, or not one that this training can go on from:
@@ -51,13 +50,13 @@ pub enum ErrorKind {
     /// Data that cannot be read as samples.
     #[error("{what}")]
     InvalidData {
-        /// Where, what was expected and what was found.
+        /// The place, the expected and the found value.
         what: String,
     },
     /// The request may be valid, but this version or build does not support it.
     #[error("{what}")]
     Unsupported {
-        /// What is not supported, and what to do instead where there is a way.
+        /// The thing that is not supported, and the remedy if there is one.
         what: String,
     },
     /// The operating system refused.

@@ -15,7 +15,7 @@ pub trait EvalStep {
     /// The record of an epoch's validation.
     ///
     /// # Errors
-    /// Whatever must end the training.
+    /// Any error that must end the training.
     fn evaluate(&mut self, ctx: &mut EvalContext<'_>) -> Result<NNEvaluationDataPoint>;
 
     /// The step as a component, if its state travels with the checkpoints.
@@ -33,7 +33,7 @@ where
     }
 }
 
-/// What a validation sees.
+/// A validation of an epoch: the model, the data and the metrics.
 pub struct EvalContext<'a> {
     /// The model.
     pub model: &'a mut (dyn Model + 'a),

@@ -50,7 +50,8 @@ impl Gradients {
     /// float32.
     ///
     /// # Errors
-    /// When candle cannot bring a gradient to the CPU.
+    /// When candle cannot bring a gradient to the CPU, or gives it a layout that its storage does not
+    /// have.
     pub fn add<'a>(
         &mut self,
         parameters: impl IntoIterator<Item = &'a Parameter>,
@@ -68,7 +69,10 @@ impl Gradients {
             };
             let range = layout.contiguous_offsets();
             let more = range.and_then(|(start, end)| all.get(start..end));
-            self.add_one(parameter, more.unwrap_or_default());
+            let more = more.ok_or_else(|| {
+                Error::unsupported("a gradient whose layout is not within its storage")
+            })?;
+            self.add_one(parameter, more);
         }
         Ok(())
     }

@@ -16,7 +16,7 @@ pub(crate) struct History {
     /// Where the epoch in progress begins in `records`.
     epoch_start: usize,
     journal: Option<JournalWriter>,
-    /// Without a journal: what was written of the records.
+    /// Without a journal: the text of the records that were written.
     csv: CsvHistory,
 }
 

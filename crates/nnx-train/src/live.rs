@@ -12,7 +12,7 @@ use crate::named_optimizer::Optimizers;
 use crate::parameter::Parameter;
 use crate::update_event::UpdateEvent;
 
-/// What changes while a training runs, its model apart.
+/// The state that changes while a training runs, without the model.
 #[derive(Debug)]
 pub(crate) struct Live {
     pub(crate) run: NNRun,
@@ -24,7 +24,7 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    /// What callbacks see.
+    /// The training as callbacks see it.
     pub(crate) fn context<'a>(&'a mut self, model: &'a mut (dyn Model + 'a)) -> Context<'a> {
         Context {
             model,

@@ -6,8 +6,9 @@ use crate::error::Result;
 
 /// Anything that gives batches, again for each epoch.
 pub trait Loader {
-    /// Begins a pass over the data. What PyTorch's loader draws as it is iterated (its base seed, and
-    /// the seed of the order) is drawn from `default` here, before the first batch.
+    /// Begins a pass over the data. The numbers that PyTorch's loader draws when an iteration
+    /// begins (its base seed, and the seed of the order) are drawn from `default` here, before the
+    /// first batch.
     ///
     /// # Errors
     /// When there is no such pass; a batch that cannot be made is an error of the iterator.
@@ -41,7 +42,7 @@ impl Loader for Vec<Batch> {
     }
 }
 
-/// What points to a loader is one.
+/// A pointer to a loader is a loader.
 macro_rules! pointers {
     ($($pointer:ty),*) => {$(
         impl<L: Loader + ?Sized> Loader for $pointer {

@@ -4,7 +4,7 @@ use candle_core::{DType, Tensor};
 
 use crate::error::{Error, Result};
 
-/// One named part of an objective's loss for one batch: a sum over samples and what it is divided by.
+/// One named part of an objective's loss for one batch: a sum over samples and its denominator.
 ///
 /// Over a window of batches the sums are added, the denominators are added, and then they are
 /// divided, so that each sample weighs alike whatever batch it is in.

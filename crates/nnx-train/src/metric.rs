@@ -15,7 +15,7 @@ pub(crate) enum Declared {
     Registered(Arc<dyn Metric>),
 }
 
-/// The metrics by their registered names, with what they are computed from.
+/// The built-in metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Accuracy,
@@ -105,7 +105,7 @@ pub(crate) fn direction(metric: &MetricSpec) -> Result<MonitorMode> {
     })
 }
 
-/// What the outputs of a model with that loss or task are.
+/// The domain of a model's outputs, by its loss or its task.
 pub(crate) fn domain(loss: Losses, task: Option<TaskKind>) -> Domain {
     match (task, loss) {
         (Some(TaskKind::Multilabel), _) | (None, Losses::BinaryCrossEntropy) => Domain::Bernoulli,

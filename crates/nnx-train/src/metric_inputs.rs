@@ -1,11 +1,11 @@
-//! What declared metrics are computed from.
+//! The inputs of declared metrics.
 
 use candle_core::{DType, Tensor};
 use nnx_net::IGNORE_INDEX;
 
 use crate::error::Result;
 
-/// What the outputs of a model are.
+/// The domain of a model's outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Domain {
     /// One of several classes.

@@ -8,7 +8,7 @@ use nnx_params::{MetricSpec, MonitorMode, State};
 
 use crate::error::Result;
 
-/// What a metric is computed from.
+/// The input of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MetricInput {
@@ -58,7 +58,7 @@ pub enum MetricBatch<'a> {
 
 /// A metric of a program, which declarations name by id and version: NNx's `MetricDefinition`.
 pub trait Metric: Send + Sync {
-    /// What it is computed from.
+    /// The input from which it is computed.
     fn input(&self) -> MetricInput;
 
     /// The direction in which it improves.

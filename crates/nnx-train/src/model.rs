@@ -1,4 +1,4 @@
-//! What the loop needs of a model.
+//! The interface between the loop and a model.
 
 use std::collections::HashSet;
 
@@ -12,14 +12,15 @@ use nnx_params::{NNCheckpointTransform, NNIterationDataPoint, NNModelParams, Net
 use crate::error::{Error, Result};
 use crate::parameter::Parameter;
 
-/// A model that can be trained. [`NNModel`](nnx_net::NNModel) is one; any model of candle becomes one
-/// with four methods: what it is, its parameters by name, its random numbers, and a forward pass.
+/// A model that can be trained. [`NNModel`](nnx_net::NNModel) is one; any model of candle becomes
+/// one with four methods: its configuration, its parameters by name, its random numbers, and a
+/// forward pass.
 ///
 /// The loss follows from [`params`](Self::params). A model that NNx does not build names itself there
 /// with a [`ModelSpec`](nnx_params::ModelSpec), so that Python can resume its training if it
 /// registers a model of that name.
 pub trait Model {
-    /// What the model is, where it runs, and which loss it minimises.
+    /// The net, the device and the loss of the model.
     fn params(&self) -> &NNModelParams;
 
     /// Every parameter once, in the order of the state dict. The variables are the model's own.

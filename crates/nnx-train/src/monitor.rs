@@ -32,7 +32,7 @@ pub struct MonitorTracker {
 }
 
 impl MonitorTracker {
-    /// A tracker of a monitor, whose direction is that of the metric if it has none of its own.
+    /// A tracker of a monitor; if the monitor has no direction, it is that of the metric.
     ///
     /// # Errors
     /// When the metric is neither `loss` nor `error` nor one that is declared.

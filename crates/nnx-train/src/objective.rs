@@ -10,7 +10,7 @@ use crate::model::Model;
 use crate::optimizer::Optimizer;
 use crate::update_event::UpdateEvent;
 
-/// What happens with a window of batches whose loss or gradients are not finite.
+/// The reaction to a window of batches whose loss or gradients are not finite.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum NonFinite {
@@ -29,7 +29,7 @@ pub trait Objective {
     /// When the batch is not what the objective takes.
     fn terms(&mut self, ctx: &mut ObjectiveContext<'_>) -> Result<ObjectiveResult>;
 
-    /// What happens with a window that is not finite. Default: an error.
+    /// The reaction to a window that is not finite. Default: an error.
     fn non_finite(&self) -> NonFinite {
         NonFinite::Fail
     }
@@ -50,7 +50,7 @@ pub trait Objective {
     /// Called once after each update with one event for each optimizer, before callbacks see them.
     ///
     /// # Errors
-    /// Whatever must end the training.
+    /// Any error that must end the training.
     fn after_update(&mut self, model: &mut dyn Model, events: &[UpdateEvent]) -> Result<()> {
         let (_, _) = (model, events);
         Ok(())
@@ -71,7 +71,7 @@ where
     }
 }
 
-/// What an objective sees of a batch.
+/// A batch as an objective sees it.
 pub struct ObjectiveContext<'a> {
     pub(crate) model: &'a mut (dyn Model + 'a),
     pub(crate) batch: &'a Batch,
@@ -116,7 +116,7 @@ impl std::fmt::Debug for ObjectiveContext<'_> {
     }
 }
 
-/// What an objective computes of a batch.
+/// The result of an objective for a batch.
 #[derive(Clone, Debug)]
 pub struct ObjectiveResult {
     pub(crate) terms: Vec<LossTerm>,

@@ -8,7 +8,7 @@ use crate::objective::{Objective, ObjectiveContext};
 use crate::train_step::StepContext;
 use crate::update_engine::UpdateEngine;
 
-/// What the step of an objective needs beside the batch.
+/// The inputs of an objective's step beside the batch.
 pub(crate) struct ObjectiveStep<'a> {
     pub(crate) objective: &'a mut (dyn Objective + 'a),
     pub(crate) engine: &'a mut Option<UpdateEngine>,

@@ -1,4 +1,4 @@
-//! What updates parameters by their gradients.
+//! Optimizers: they update parameters by their gradients.
 
 mod adagrad;
 mod adam;
@@ -27,7 +27,8 @@ use crate::parameter::Parameter;
 use algorithm::Algorithm;
 use group::{Member, ParameterGroup};
 
-/// An optimizer of PyTorch: SGD with or without momentum, Nesterov's, Adam, AMSGrad and AdamW.
+/// An optimizer of PyTorch: SGD with or without momentum, Nesterov's, Adam, AMSGrad and AdamW; from
+/// a saved state also RMSprop and Adagrad.
 ///
 /// Given the same gradients, an update is equal to PyTorch's to the bit: the same float32 operations in
 /// the same order, fused where the kernels for AVX2 fuse them, and bias corrections in float64.

@@ -1,10 +1,10 @@
-//! What an optimizer updates.
+//! The parameters that an optimizer updates.
 
 use candle_core::{TensorId, Var};
 
 /// A variable with its dotted name, such as `layers.0.weight`.
 ///
-/// The variable is shared with the net: what an optimizer sets, the net uses.
+/// The variable is shared with the net, which uses each value that an optimizer sets.
 #[derive(Clone, Debug)]
 pub struct Parameter {
     /// The name in the state dict; globs of parameter groups match it.
@@ -25,7 +25,7 @@ impl Parameter {
         }
     }
 
-    /// What candle's gradient store knows the variable by.
+    /// The key of the variable in candle's gradient store.
     pub fn id(&self) -> TensorId {
         self.var.as_tensor().id()
     }

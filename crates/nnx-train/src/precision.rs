@@ -21,7 +21,7 @@ pub(crate) struct ResolvedPrecision {
     covers: Option<&'static str>,
 }
 
-/// Who updates the weights.
+/// The code that updates the weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UpdateOwner {
     /// The default step or an objective.

@@ -1,5 +1,4 @@
-//! From the configuration of a training to its reserved run. What is refused here leaves nothing on
-//! disk.
+//! From the configuration of a training to its reserved run. A refusal here leaves nothing on disk.
 
 mod checks;
 mod schedules;

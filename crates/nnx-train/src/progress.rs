@@ -14,8 +14,8 @@ pub trait Progress {
         let _ = record;
     }
 
-    /// An epoch was saved. The record is its last one; `shown` is what NNx shows of it:
-    /// `error=0.2500, lr=0.0100`.
+    /// An epoch was saved. The record is its last one; `shown` is NNx's text for it: `error=0.2500,
+    /// lr=0.0100`.
     fn epoch(&mut self, record: &NNIterationDataPoint, shown: &str) {
         let (_, _) = (record, shown);
     }

@@ -1,4 +1,4 @@
-//! What changes the learning rates.
+//! Schedules: they change the learning rates.
 
 mod build;
 mod counting;
@@ -58,8 +58,8 @@ enum Schedule {
 }
 
 impl Scheduler {
-    /// The schedule of an optimizer that was just made: what it changes before the first epoch, it
-    /// changes now.
+    /// The schedule of an optimizer that was just made. Its changes before the first epoch are made
+    /// now.
     ///
     /// # Errors
     /// When the factor of a plateau schedule is not below 1, when there are fewer `total_steps` than
@@ -109,7 +109,7 @@ impl Scheduler {
         }
     }
 
-    /// What a step counts.
+    /// The unit of a step.
     pub fn clock(&self) -> SchedulerClock {
         self.clock
     }

@@ -63,7 +63,7 @@ pub(crate) struct Session<'a> {
     pub(crate) last_saved: Option<i64>,
 }
 
-/// Who takes the steps.
+/// The step of a training.
 pub(crate) enum StepKind<'a> {
     Default,
     Own(Box<dyn TrainStep + 'a>),

@@ -142,7 +142,7 @@ impl Settings {
     }
 }
 
-/// What the run of several optimizers shows as its one: the first by name.
+/// The parameters that the run of several optimizers shows as its only ones: the first by name.
 fn representative(
     params: &NNTrainerParams,
     optimizers: &[OptimizerSettings],

@@ -19,7 +19,7 @@ pub trait TrainStep {
     /// The step of one batch.
     ///
     /// # Errors
-    /// Whatever must end the training.
+    /// Any error that must end the training.
     fn step(&mut self, ctx: &mut StepContext<'_>) -> Result<NNEvaluationDataPoint>;
 
     /// The step as a component, if its state travels with the checkpoints.
@@ -42,7 +42,7 @@ where
     }
 }
 
-/// What a step sees of its batch.
+/// A batch as a step sees it.
 pub struct StepContext<'a> {
     pub(crate) model: &'a mut (dyn Model + 'a),
     pub(crate) live: &'a mut Live,
@@ -140,7 +140,7 @@ impl StepContext<'_> {
     /// Tells that the optimizer of that name took a step.
     ///
     /// # Errors
-    /// When there is none of that name; as for [`report_update`](Self::report_update).
+    /// When there is no optimizer of that name; as for [`report_update`](Self::report_update).
     pub fn report_update_of(&mut self, name: &str) -> Result<()> {
         let mut all = self.live.optimizers.iter_mut();
         let one = all.find(|one| one.name == name);

@@ -1,4 +1,4 @@
-//! What a training leaves.
+//! The result of a training.
 
 use nnx_run::NNRun;
 
@@ -21,6 +21,6 @@ pub struct Trained {
     pub updates: i64,
     /// How the training began.
     pub resume: ResumeStatus,
-    /// What was reported and did not end the training.
+    /// The warnings, which did not end the training.
     pub warnings: Vec<String>,
 }

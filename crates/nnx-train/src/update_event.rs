@@ -1,4 +1,4 @@
-//! What is told of an update.
+//! The event of an update.
 
 /// One committed update of an optimizer, in a training with an objective.
 #[derive(Clone, Debug, PartialEq)]

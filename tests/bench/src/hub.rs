@@ -7,8 +7,9 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use nnx_hub_server::{HubServer, WRITE_TOKEN};
+use tempfile::NamedTempFile;
 
-use crate::Result;
+use crate::{Result, resident};
 
 /// How often each transfer is measured; the fastest counts.
 const RUNS: usize = 3;
@@ -35,7 +36,7 @@ else:
 print(time.perf_counter() - begin)
 "#;
 
-/// What a process has taken.
+/// The time and the memory of a process.
 #[derive(Clone, Copy)]
 struct Taken {
     time: Duration,
@@ -44,7 +45,7 @@ struct Taken {
     memory_mib: f64,
 }
 
-/// A transfer, and what is wanted of it.
+/// A transfer, and the target of its ratio.
 struct Transfer {
     what: &'static str,
     verb: &'static str,
@@ -149,7 +150,7 @@ impl Bench<'_> {
                 if transfer.is_warm && is_first {
                     self.transfer(client, transfer, &home)?;
                 }
-                // What earlier turns have written does not keep the disk busy.
+                // Writes of earlier turns must not keep the disk busy.
                 Command::new("sync").status()?;
                 let taken = self.transfer(client, transfer, &home)?;
                 self.hub.calm();
@@ -198,45 +199,46 @@ impl Bench<'_> {
             .env("HF_HUB_DISABLE_XET", "1")
             .env("HF_HUB_DISABLE_TELEMETRY", "1")
             .env("HF_HUB_DISABLE_PROGRESS_BARS", "1")
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        watch(&mut command)
+            .stdin(Stdio::null());
+        let (time, memory, output) = watch(&mut command)?;
+        let inner = match client {
+            0 => time,
+            _ => Duration::try_from_secs_f64(output.trim().parse()?)?,
+        };
+        Ok(Taken {
+            time,
+            inner,
+            memory_mib: memory as f64 / MIB as f64,
+        })
     }
 }
 
-/// Runs a command and looks at its memory until it ends.
+/// Runs a command, and measures its time and the bytes of its memory; returns its output too.
 ///
 /// # Errors
-/// When it fails.
-fn watch(command: &mut Command) -> Result<Taken> {
+/// When it fails, or its memory cannot be read.
+fn watch(command: &mut Command) -> Result<(Duration, u64, String)> {
+    // A pipe that nobody reads would stop a command that prints much.
+    let (output, errors) = (NamedTempFile::new()?, NamedTempFile::new()?);
+    command.stdout(output.reopen()?).stderr(errors.reopen()?);
     let begin = Instant::now();
     let mut child = command.spawn()?;
-    let status = PathBuf::from(format!("/proc/{}/status", child.id()));
-    let mut memory = 0.0_f64;
-    while child.try_wait()?.is_none() {
-        memory = memory.max(peak_mib(&status).unwrap_or_default());
+    let process = child.id().to_string();
+    let mut memory = None;
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        // A process that is ending has none.
+        memory = memory.max(resident::largest_of(&process).ok());
         std::thread::sleep(Duration::from_millis(1));
-    }
+    };
     let time = begin.elapsed();
-    let output = child.wait_with_output()?;
-    if !output.status.success() {
-        return Err(String::from_utf8_lossy(&output.stderr).into_owned().into());
+    if !status.success() {
+        return Err(fs::read_to_string(errors.path())?.into());
     }
-    let seconds = String::from_utf8_lossy(&output.stdout).trim().parse();
-    Ok(Taken {
-        time,
-        inner: seconds.map_or(time, Duration::from_secs_f64),
-        memory_mib: memory,
-    })
-}
-
-/// The most memory that a process has had so far, as Linux states it.
-fn peak_mib(status: &Path) -> Option<f64> {
-    let text = fs::read_to_string(status).ok()?;
-    let peak = text.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kibibytes: f64 = peak.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kibibytes / 1024.0)
+    let memory = memory.ok_or("the memory of a command could not be read")?;
+    Ok((time, memory, fs::read_to_string(output.path())?))
 }
 
 /// Files by their names.

@@ -2,9 +2,9 @@
 //! beside PyTorch: `cargo xtask bench net`, training beside NNx: `cargo xtask bench train`, and
 //! transfers beside the official client of the Hub: `cargo xtask bench hub`.
 //!
-//! Each row is measured in turns with what it is compared with, in one process, over files that are
-//! made here and are in the system's cache. The fastest of the turns counts, as the others were
-//! disturbed; a ratio is our time by the other one.
+//! Each row measures our way and the others in turns, in one process, over files that are made here
+//! and are in the system's cache. The fastest of the turns counts, as the others were disturbed; a
+//! ratio is our time by the other one.
 
 #![expect(
     clippy::print_stdout,
@@ -37,7 +37,7 @@ use crate::python::Python;
 
 type Result<T, E = Box<dyn Error>> = std::result::Result<T, E>;
 
-/// Where the files lie, and who can be asked.
+/// The paths of the files, and the other programs.
 struct Bench {
     /// A folder on the disk.
     disk: tempfile::TempDir,

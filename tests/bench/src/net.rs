@@ -24,7 +24,7 @@ use crate::Result;
 use crate::peer::Peer;
 use crate::resident;
 
-/// What runs in Python.
+/// The program that runs in Python.
 const SCRIPT: &str = include_str!("net/peer.py");
 /// How often each is measured, in turns.
 const TURNS: usize = 7;
@@ -47,7 +47,7 @@ pub(crate) fn run(python: &Path, words: &[String]) -> Result<()> {
     println!("|---|---|---|---|---|---|---|");
     let is_wanted =
         |row: &Row| words.is_empty() || words.iter().any(|word| row.name.starts_with(word));
-    let rows: Vec<Row> = rows::all()?.into_iter().filter(is_wanted).collect();
+    let rows: Vec<Row> = rows::all().into_iter().filter(is_wanted).collect();
     if rows.is_empty() {
         return Err("no row has such a name".into());
     }
@@ -62,7 +62,7 @@ pub(crate) fn run(python: &Path, words: &[String]) -> Result<()> {
 /// # Errors
 /// When there is no such row, or its model is not in the folder.
 pub(crate) fn memory(folder: &Path, name: &str) -> Result<()> {
-    let row = rows::all()?.into_iter().find(|row| row.name == name);
+    let row = rows::all().into_iter().find(|row| row.name == name);
     let row = row.ok_or("no row has that name")?;
     let checkpoint = NNCheckpoint::from_file(model_file(folder, &row))?;
     let model = NNModel::from_checkpoint(&checkpoint)?;
@@ -174,15 +174,12 @@ fn prepared(row: &Row, folder: &Path) -> Result<NNModel> {
     model
         .checkpoint(point)?
         .to_file(model_file(folder, row), CheckpointFormat::Pickle)?;
-    let named = row.inputs.iter().enumerate();
+    let named = row.inputs()?.into_iter().enumerate();
     let named = named.map(|(at, tensor)| (at.to_string(), tensor));
-    let targets = row
-        .targets
-        .iter()
-        .map(|tensor| ("targets".to_owned(), tensor));
+    let targets = row.targets()?.map(|tensor| ("targets".to_owned(), tensor));
     let tensors: Vec<(String, nnx_checkpoint::Tensor)> = named
         .chain(targets)
-        .map(|(name, tensor)| Ok((name, nnx_checkpoint::Tensor::try_from(tensor)?)))
+        .map(|(name, tensor)| Ok((name, nnx_checkpoint::Tensor::try_from(&tensor)?)))
         .collect::<Result<_>>()?;
     let tensors: Vec<_> = tensors
         .iter()

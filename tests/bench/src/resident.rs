@@ -32,7 +32,15 @@ pub(crate) fn bytes(path: &Path) -> Result<Option<u64>> {
 /// # Errors
 /// When the system does not say.
 pub(crate) fn largest() -> Result<u64> {
-    let status = fs::read_to_string("/proc/self/status")?;
+    largest_of("self")
+}
+
+/// The largest resident size of a process so far, in bytes, by its id.
+///
+/// # Errors
+/// When the process has ended, or the system does not say.
+pub(crate) fn largest_of(process: &str) -> Result<u64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let kibibytes = line.and_then(|line| line.split_whitespace().next());
     Ok(kibibytes

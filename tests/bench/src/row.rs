@@ -18,7 +18,7 @@ pub(crate) struct Row<'a> {
     others: Vec<Other<'a>>,
 }
 
-/// What ours is compared with.
+/// Another way to do the same, for comparison.
 struct Other<'a> {
     name: &'a str,
     way: Way<'a>,
@@ -27,7 +27,7 @@ struct Other<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// Our way to do something; `expected` is what every way must find.
+    /// Our way to do something; every way must find `expected`.
     pub(crate) fn new(
         what: &'a str,
         expected: u64,

@@ -14,7 +14,7 @@ use crate::peer::Peer;
 use crate::resident;
 use case::{BATCH, Case};
 
-/// What runs in Python.
+/// The program that runs in Python.
 const SCRIPT: &str = include_str!("train/peer.py");
 /// How often each is measured, in turns.
 const TURNS: usize = 3;

@@ -1,4 +1,4 @@
-//! Properties of what is written, over anything that can be written.
+//! Properties of written files, over anything that can be written.
 //!
 //! Proptest chooses, and shrinks, the decisions from which a graph or a state dict is made; the
 //! fuzz body `write` makes the same things of the same bytes.

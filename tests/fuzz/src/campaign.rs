@@ -7,8 +7,8 @@ use crate::mutate::mutant;
 use crate::random::Random;
 use crate::seeds::seeds;
 
-/// Inputs for one body: its seeds, then mutants of them without end. Which input a round has
-/// depends on the number given at the start alone, so that a round can be run again.
+/// Inputs for one body: its seeds, then mutants of them without end. The input of a round depends
+/// on the number given at the start alone, so that a round can be run again.
 #[derive(Debug)]
 pub struct Campaign {
     body: Body,

@@ -10,7 +10,7 @@ use nnx_params::{NNCheckpointTransform, NetParams, Value, python_text};
 use crate::limits::limits;
 use crate::{same, wrap};
 
-/// What is read is written in both forms, and read again with nothing lost.
+/// A checkpoint that is read is written in both forms, and read again with nothing lost.
 ///
 /// A pickle that is no file of PyTorch is judged within an archive of its own.
 ///

@@ -12,8 +12,8 @@ thread_local! {
     static FOLDER: TempDir = tempfile::tempdir().expect("a folder for temporary files");
 }
 
-/// What a conversion writes holds the names, dtypes, shapes and bytes of its source; when it fails
-/// nothing is left behind.
+/// A converted file has the names, dtypes, shapes and bytes of its source. A conversion that fails
+/// leaves nothing behind.
 ///
 /// The first byte says what is asked for, the rest is the file.
 ///

@@ -13,8 +13,8 @@ const ITEMS: &str = concat!(
     "/../fixtures/distributed/dcp/tensor_parallel_w3"
 );
 
-/// What is opened is a sound pickle for the general reader too; a tensor has the bytes of its shape, or
-/// is refused.
+/// A `.metadata` that is opened is a sound pickle for the general reader too; a tensor has the
+/// bytes of its shape, or is refused.
 ///
 /// # Panics
 /// When a promise is broken, or the folder of the items is not there.

@@ -1,7 +1,7 @@
 //! Fuzz bodies over `nnx-checkpoint`, and over the texts of `nnx-run`.
 //!
 //! A body takes any bytes and returns, or panics when a promise is broken. None of them is content
-//! with "it did not panic": what was read is written and read again, and must be the same.
+//! with "it did not panic": a file that was read is written and read again, and must be the same.
 //!
 //! The bodies run three ways: as ordinary tests with a fixed number of rounds, by the mutator of
 //! this crate for as long as one likes (`cargo xtask fuzz`), and under libFuzzer

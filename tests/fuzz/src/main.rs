@@ -1,7 +1,7 @@
 //! Runs the fuzz bodies: `cargo xtask fuzz` calls this.
 //!
 //! A round that breaks a promise ends the process, whatever the way: a panic, a stack that
-//! overflows, memory that runs out. The number of the round stands in the progress file by then.
+//! overflows, memory that runs out. The number of the round is in the progress file by then.
 
 #![expect(
     clippy::print_stdout,

@@ -83,7 +83,7 @@ fn flip(input: &mut [u8], at: usize, random: &mut Random) {
     }
 }
 
-/// A little-endian number of 1, 2, 4 or 8 bytes: a known one, or the one that stands there, changed
+/// A little-endian number of 1, 2, 4 or 8 bytes: a known one, or the one that is there, changed
 /// a little.
 fn number(input: &mut [u8], at: usize, random: &mut Random) {
     let width = 1 << random.below(4);

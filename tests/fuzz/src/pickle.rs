@@ -9,8 +9,8 @@ use crate::same;
 /// The newest protocol.
 const NEWEST: u8 = 5;
 
-/// What `read` takes stays within its bytes, and `write` gives it back: the same graph, and the
-/// same bytes at the second writing.
+/// `read` stays within the bytes of the pickle. If `write` accepts the graph, the same graph is
+/// read again, and the second writing gives the same bytes.
 ///
 /// # Panics
 /// When it does not.
@@ -61,7 +61,7 @@ pub fn pickle(data: &[u8]) {
     }
 }
 
-/// What is followed behind an opcode that is refused stays within the bytes, and can be walked.
+/// The graph behind an opcode that is refused stays within the bytes, and can be walked.
 fn refused(data: &[u8]) {
     let PartialPickle {
         graph,

@@ -8,8 +8,8 @@ use nnx_checkpoint::{CheckpointReader, Format, OpenOptions, SafetyLevel, Tensor}
 use crate::limits::{ENOUGH_BYTES, limits};
 use crate::wrap;
 
-/// What is listed is what is read, nothing is left out, and a file that names what runs code is
-/// refused and nothing else is for that reason.
+/// The tensors that are listed are those that are read, and none is left out. A file that names
+/// code that runs is refused, and no other file is refused for that reason.
 ///
 /// A pickle that is no file of PyTorch is judged within an archive of its own as well.
 ///
@@ -33,8 +33,8 @@ fn judge(bytes: &Bytes) {
         let mut globals = checkpoint.globals().iter();
         globals.any(|global| global.level == SafetyLevel::Dangerous)
     };
-    // What these two are given decides whether a file is refused; which calls are, is judged in the
-    // tests of `judged_calls`.
+    // The arguments of these two decide whether a file is refused; the tests of `judged_calls`
+    // judge which arguments do.
     let dangerous_by_name = |checkpoint: &CheckpointReader| {
         checkpoint.globals().iter().any(|global| {
             global.level == SafetyLevel::Dangerous

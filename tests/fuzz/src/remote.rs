@@ -10,7 +10,7 @@ use nnx_checkpoint::{
 
 use crate::limits::limits;
 
-/// Bytes that say what is read and what fails; the file follows them.
+/// Bytes that choose the reads and the failures; the file follows them.
 const PLAN_BYTES: usize = 16;
 /// The most bytes of a file that is made large, so that its reads are several requests.
 const LARGE_BYTES: usize = 3 << 20;

@@ -6,7 +6,7 @@ use nnx_checkpoint::safetensors::{SafeTensors, write_within};
 use crate::limits::limits;
 use crate::same;
 
-/// What is read is written and read again, and the format's own library reads the same.
+/// A file that is read is written and read again, and the format's own library reads the same.
 ///
 /// # Panics
 /// When a promise is broken.

@@ -13,7 +13,7 @@ pub(crate) fn graphs(one: &Graph, other: &Graph) -> HashMap<NodeId, NodeId> {
     compared(one, other, None)
 }
 
-/// The same for an object and what was written of it as a PyTorch file: a writer numbers storages in
+/// The same for an object and the PyTorch file that was written of it: a writer numbers storages in
 /// the order of the pickle, so that their keys may change, each to another one.
 ///
 /// # Panics
@@ -22,7 +22,7 @@ pub(crate) fn written_graphs(one: &Graph, other: &Graph) -> HashMap<NodeId, Node
     compared(one, other, Some(StorageKeys::default()))
 }
 
-/// Which key of a storage became which.
+/// The key that each key of a storage became.
 #[derive(Default)]
 struct StorageKeys {
     there: HashMap<String, String>,

@@ -1,4 +1,4 @@
-//! What a mutator starts from: the fixtures, whole and in parts.
+//! The seeds of a mutator: the fixtures, whole and in parts.
 
 use std::path::{Path, PathBuf};
 

@@ -7,7 +7,7 @@ use nnx_checkpoint::{Format, SNIFF_BYTES};
 
 use crate::limits::limits;
 
-/// `sniff` looks at its prefix alone, and agrees with what the readers find.
+/// `sniff` looks at its prefix alone, and agrees with the readers.
 ///
 /// # Panics
 /// When it does not.

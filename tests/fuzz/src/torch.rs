@@ -1,4 +1,4 @@
-//! What `torch.save` wrote, read and written.
+//! Files of `torch.save`, read and written.
 
 use bytes::Bytes;
 use nnx_checkpoint::torch::TorchObject;
@@ -36,7 +36,7 @@ fn judge(bytes: &Bytes) {
         let info = object.tensor_info(id);
         let tensor = object.tensor(id);
         let (Ok(Some(info)), Ok(Some(tensor))) = (&info, &tensor) else {
-            // What is no tensor without its bytes is none with them.
+            // A value that is no tensor without its bytes is none with them.
             let none = matches!(info, Ok(None)) == matches!(tensor, Ok(None));
             assert!(
                 none && (info.is_ok() || tensor.is_err()),
@@ -76,7 +76,7 @@ fn write_and_read(object: &TorchObject) {
             }
         }
     }
-    // What a pickle made and threw away may name storages too; from here on nothing does.
+    // An object that a pickle makes and drops may name a storage too; the written pickle drops none.
     let second = written(&again);
     let third = TorchObject::from_bytes(
         &second,

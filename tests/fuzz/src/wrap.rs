@@ -13,8 +13,8 @@ const MAX_STORAGES: usize = 64;
 
 /// An archive with that pickle and the storages that it names, each of the size that it states.
 ///
-/// A checksum guards a pickle within an archive, so that an archive that was damaged tells little
-/// of what reads the pickle. This way damaged pickles get past it.
+/// A checksum guards a pickle within an archive, so that an archive that was damaged tests the
+/// reader of the pickle little. This way damaged pickles get past it.
 pub(crate) fn archive(program: &[u8]) -> Option<Vec<u8>> {
     let (graph, _) = read(program, &limits()).ok()?;
     let mut writer = ZipWriter::new(Vec::new(), "archive");
@@ -32,7 +32,7 @@ pub(crate) fn archive(program: &[u8]) -> Option<Vec<u8>> {
     writer.finish().ok()
 }
 
-/// Name and bytes of the storage that a persistent id stands for.
+/// Name and bytes of the storage that a persistent id names.
 fn storage(graph: &Graph, pid: NodeId) -> Option<(&str, usize)> {
     let members = graph.sequence(pid)?;
     let (class, key, count) = (members.get(1)?, members.get(2)?, members.get(4)?);

@@ -1,4 +1,4 @@
-//! What was never read, written and read.
+//! Objects that were never read, written and read.
 
 use std::collections::HashMap;
 

@@ -5,7 +5,7 @@ use nnx_checkpoint::zip::{ZipArchive, ZipWriter};
 
 use crate::limits::{ENOUGH_BYTES, limits};
 
-/// An archive's entries are what its directory says, and all of them can be written and read.
+/// An archive's entries are those of its directory, and all of them can be written and read.
 ///
 /// # Panics
 /// When they are not, or cannot.

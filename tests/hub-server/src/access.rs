@@ -1,4 +1,4 @@
-//! Who asks, and what they may see and change.
+//! Users, and the repositories that they may see and change.
 
 use crate::message::{Asked, Reply};
 use crate::repo::{Commit, Repo};

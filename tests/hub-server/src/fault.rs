@@ -1,8 +1,8 @@
-//! What goes wrong on demand.
+//! Faults on demand.
 
 use crate::message::{Asked, Delivery, Origin, Reply};
 
-/// A fault: which requests it meets, and what it does to them.
+/// A fault: the requests that it meets, and its action.
 #[derive(Clone, Debug)]
 pub struct Fault {
     method: Option<String>,
@@ -13,7 +13,7 @@ pub struct Fault {
     pub(crate) action: Action,
 }
 
-/// What a fault does.
+/// The action of a fault.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Action {
@@ -124,7 +124,7 @@ impl Action {
         }
     }
 
-    /// What becomes of the reply to a request that was worked on.
+    /// Changes the reply to a request after its work is done.
     pub(crate) fn apply(&self, reply: &mut Reply) {
         match self {
             Self::Late => reply.delivery = Delivery::Dropped,

@@ -1,4 +1,4 @@
-//! Which files a `.gitignore` leaves out, by the rules of git.
+//! The files that a `.gitignore` leaves out, by the rules of git.
 
 /// Whether the text of a `.gitignore` in the root of a repository leaves out a file.
 pub(crate) fn ignores(text: &str, path: &str) -> bool {
@@ -10,7 +10,7 @@ pub(crate) fn ignores(text: &str, path: &str) -> bool {
         .any(|(path, is_folder)| last_word(text, path, is_folder))
 }
 
-/// What the last pattern that matches says.
+/// Whether the last pattern that matches leaves the path out.
 fn last_word(text: &str, path: &str, is_folder: bool) -> bool {
     let mut ignored = false;
     for line in text.lines() {

@@ -1,4 +1,4 @@
-//! Large files: Git LFS on the Hub's side, and the store that they lie in.
+//! Large files: Git LFS on the Hub's side, and the store that has them.
 
 use serde_json::{Value as Json, json};
 
@@ -105,7 +105,7 @@ pub(crate) fn complete(inner: &mut Inner, asked: &Asked, oid: &str) -> Outcome {
     Ok(Reply::json(&json!({})))
 }
 
-/// The second origin. It takes no token: what it is asked is signed. `hash` is that of the body.
+/// The second origin. It takes no token: its requests are signed. `hash` is that of the body.
 pub(crate) fn store(inner: &mut Inner, asked: &Asked, hash: &str, parts: &[&str]) -> Outcome {
     if !asked.target.contains("s3cret") {
         return Err(Reply::error(403, "bad signature"));

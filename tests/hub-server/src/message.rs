@@ -3,13 +3,13 @@
 use bytes::Bytes;
 use serde_json::Value as Json;
 
-/// Which of the origins was asked.
+/// The server of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     Hub,
-    /// Where large files lie.
+    /// The store of large files.
     Store,
-    /// Where the parts of large files lie.
+    /// The store of the parts of large files.
     Xet,
 }
 
@@ -120,7 +120,7 @@ impl Reply {
     }
 }
 
-/// What was asked, as a test looks at it.
+/// A request, as a test looks at it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Seen {

@@ -1,4 +1,4 @@
-//! A repository: commits, and what points to them.
+//! A repository: commits, and the references to them.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::hash::{git_blob, sha1};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
     Regular(Vec<u8>),
-    /// By its SHA-256; the bytes lie in the store.
+    /// By its SHA-256; the bytes are in the store.
     Large(String, u64),
 }
 
@@ -28,7 +28,7 @@ impl Entry {
         }
     }
 
-    /// What a resolved URL calls it.
+    /// The `ETag` of its resolved URL.
     pub(crate) fn etag(&self) -> String {
         match self {
             Self::Regular(bytes) => git_blob(bytes),

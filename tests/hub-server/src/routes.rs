@@ -1,4 +1,4 @@
-//! Which request is for what.
+//! The routes of the server.
 
 use serde_json::{Value as Json, json};
 

@@ -14,7 +14,7 @@ use crate::xet_store::{Xet, XetStore};
 
 /// A Hub that listens until it is dropped.
 ///
-/// It has two origins, because clients must take the second one, where large files lie, for a
+/// It has two origins, because clients must take the second one, which has the large files, for a
 /// stranger's.
 #[derive(Debug)]
 pub struct HubServer {

@@ -21,7 +21,7 @@ const LARGE: &[&str] = &[".safetensors", ".bin", ".pt"];
 /// Files that are large whatever their name.
 const LARGE_BYTES: u64 = 10 << 20;
 
-/// All that the Hub knows, and what it has been asked.
+/// The state of the Hub, and the requests so far.
 #[derive(Debug, Default)]
 pub struct HubState {
     pub(crate) inner: Mutex<Inner>,
@@ -103,7 +103,7 @@ impl HubState {
         inner.parts.clear();
     }
 
-    /// Makes a branch at what `main` is.
+    /// Makes a branch at the commit of `main`.
     pub fn branch(&self, id: &str, name: &str) {
         let mut inner = self.inner.lock().unwrap();
         if let Some(repo) = inner.repos.get_mut(id) {
@@ -171,7 +171,7 @@ impl HubState {
         inner.seen.clear();
     }
 
-    /// What was asked since then.
+    /// The requests since then.
     pub fn seen(&self) -> Vec<Seen> {
         self.inner.lock().unwrap().seen.clone()
     }
@@ -203,14 +203,14 @@ impl HubState {
             .collect()
     }
 
-    /// The hash of a file of a repository in the Xet store, if it lies there.
+    /// The hash of a file of a repository in the Xet store, if it is there.
     pub fn xet_hash(&self, id: &str, name: &str) -> Option<String> {
         let inner = self.inner.lock().unwrap();
         let commit = inner.repos.get(id)?.resolve("main")?;
         inner.xet_hash(&commit.tree.get(name)?.etag()).cloned()
     }
 
-    /// Whether a file of a repository lies in the store for large ones.
+    /// Whether a file of a repository is in the store for large ones.
     pub fn is_large(&self, id: &str, name: &str) -> bool {
         let inner = self.inner.lock().unwrap();
         let commit = inner.repos.get(id).and_then(|repo| repo.resolve("main"));

@@ -9,7 +9,7 @@ use nnx_tests::{Json, sha256};
 /// By name: dtype as safetensors spells it, shape, hash.
 type Tensors = BTreeMap<String, (String, Vec<usize>, String)>;
 
-/// What became of a file.
+/// The contents that were read from a file.
 pub(crate) struct Outcome {
     tensors: Tensors,
     others: BTreeSet<String>,
@@ -82,7 +82,7 @@ fn expected_tensors(expected: &Json, key: &str) -> Option<Tensors> {
     Some(tensors.collect())
 }
 
-/// Whether a leaf is listed: under its own path, or by what it lies below or holds.
+/// Whether a leaf is listed: under its own path, or that of something above or below it.
 fn is_listed(others: &BTreeSet<String>, path: &str) -> bool {
     others.iter().any(|other| {
         let lies_below = |above: &str, below: &str| {

@@ -1,4 +1,4 @@
-//! What the cases from public bug reports say of converting and saving.
+//! The statements of the cases from public bug reports on converting and saving.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -50,7 +50,7 @@ fn every_conversion_is_judged() {
             continue;
         };
         for name in conversions.state().keys() {
-            // What is said in a sentence has a test of its own below.
+            // A statement in a sentence has a test of its own below.
             if conversions.get(name).is_text() {
                 continue;
             }
@@ -109,7 +109,7 @@ fn e01_what_is_named_keeps_no_weights_back() {
     assert_eq!(tensors(&target), tensors(&source));
 }
 
-/// A safetensors file has nothing of what its source names; a PyTorch file would have it all.
+/// A safetensors file has none of the names in its source; a PyTorch file would have them all.
 #[test]
 fn a_name_that_runs_code_is_carried_on_when_that_is_allowed_alone() {
     let folder = tempfile::tempdir().unwrap();

@@ -18,7 +18,7 @@ fn names_in(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Converts a file of that name into a folder, and gives the names of what is there then.
+/// Converts a file of that name into a folder, and gives the names in the folder.
 fn converted(name: &str, to: TargetFormat, max_shard_size: Option<u64>) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let source = folder.path().join("from").join(name);

@@ -1,4 +1,4 @@
-//! The cache: what is whole in it, and what earlier downloads have left.
+//! The cache: its whole files, and the parts that earlier downloads have left.
 
 use std::fs;
 use std::path::PathBuf;
@@ -43,7 +43,7 @@ fn a_poisoned_cache_is_noticed() {
             if !has_listing {
                 fs::remove_dir_all(root(&desk).join("trees")).unwrap();
             }
-            // What another program has left: other bytes of the same length, and fewer of them.
+            // Another program has left other bytes of the same length, or fewer bytes.
             let blob = fs::canonicalize(folder.join(name)).unwrap();
             fs::write(&blob, vec![b'x'; damage]).unwrap();
             // It stays so until the network is there again.
@@ -109,7 +109,7 @@ fn files_that_are_no_links_are_checked_as_well() {
     check_same(&desk.hub.snapshot(&repo(), &online()).unwrap());
 }
 
-/// Where the parts of a large file lie while it is downloaded.
+/// The folder of the parts of a large file while it is downloaded.
 fn leftover(desk: &Desk, bytes: &[u8]) -> PathBuf {
     let weights = fs::read(fixture().join("model.safetensors")).unwrap();
     let tree = desk.hub.tree(&repo(), "main").unwrap();
@@ -156,7 +156,7 @@ fn a_download_of_a_stopped_process_goes_on() {
     // All of it had arrived, or nothing.
     assert_eq!(ranges_with(&weights, None), []);
     assert_eq!(ranges_with(&[], None), [None]);
-    // What was left is of something else, or too long.
+    // The bytes that were left are those of another file, or too many.
     assert_eq!(ranges_with(&[b'x'; 300], None), [from(300), None]);
     assert_eq!(ranges_with(&vec![b'x'; weights.len()], None), [None]);
     assert_eq!(ranges_with(&vec![b'x'; weights.len() + 1], None), [None]);
@@ -196,7 +196,7 @@ fn what_another_process_is_writing_is_no_leftover() {
 fn what_cannot_be_noted_is_no_error() {
     let desk = Desk::in_memory();
     desk.seed();
-    // A file stands in the folder's place.
+    // A file is in the folder's place.
     fs::create_dir_all(root(&desk)).unwrap();
     fs::write(root(&desk).join("trees"), "").unwrap();
     check_same(&desk.hub.snapshot(&repo(), &online()).unwrap());

@@ -197,7 +197,7 @@ fn m06_loading_that_is_not_strict_says_what_it_left_out() {
     assert!(load("shape").err().unwrap().to_string().contains("[5]"));
 }
 
-/// What `from_pretrained` says of the folder.
+/// The error of `from_pretrained` for the folder.
 #[track_caller]
 fn refused(path: &str) -> nnx_checkpoint::ErrorKind {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Copies of what the cache has, in folders of one's own.
+//! Copies of files of the cache, in folders of one's own.
 
 use std::fs;
 use std::path::Path;
@@ -109,7 +109,7 @@ fn a_copy_that_fails_leaves_the_folder_as_it_was() {
     assert_eq!(config, "old");
 }
 
-/// What says how files belong together is gone before any of them is another one.
+/// The files that list other files are removed before any of the listed files changes.
 #[test]
 fn a_copy_that_fails_on_its_way_leaves_no_mixture() {
     let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

@@ -1,4 +1,4 @@
-//! A disk that takes no more: what was there stays.
+//! A disk that takes no more: the files that were there stay.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! Everything that goes wrong between a client and the Hub, and what comes of it.
+//! Faults between a client and the Hub, and their outcomes.
 
 mod changing;
 mod uploads;
@@ -11,7 +11,7 @@ use nnx_hub_server::{Action, Fault, WRITE_TOKEN};
 use super::desk::{Desk, REPO, direct, repo};
 use super::loading::check_same;
 
-/// What comes of it.
+/// The outcome of a fault.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Outcome {
     /// The right bytes, after another try.
@@ -26,7 +26,7 @@ use Outcome::{Error, Recovered, Unmoved};
 
 const GUIDE: &str = include_str!("../../../docs/hub.md");
 
-/// The guide has the fault in one of its tables, with what comes of it.
+/// The guide has the fault in one of its tables, with its outcome.
 #[track_caller]
 fn check_told(label: &str, outcome: Outcome) {
     let outcome = match outcome {
@@ -142,7 +142,7 @@ fn retry_at(now: &str, then: &str) -> Action {
     Action::Status(429, headers.into(), String::new())
 }
 
-/// The faults of a download, each with what comes of it.
+/// The faults of a download, each with its outcome.
 #[test]
 fn downloads() {
     let blob = || Fault::new("/blob/", Action::Corrupt);
@@ -422,7 +422,7 @@ fn a_server_that_repeats_the_token_does_not_make_it_known() {
     assert!(error.contains("you sent …"), "{error}");
 }
 
-/// What a client says that finds no Hub at the endpoint.
+/// Checks the error of a client that finds no Hub at the endpoint.
 #[track_caller]
 fn check_unreachable(endpoint: &str) {
     let transport = direct(Duration::from_secs(1));

@@ -277,7 +277,8 @@ fn a_run_is_uploaded_without_its_locks() {
         Some("Upload folder using huggingface_hub")
     );
 
-    // What the repository's `.gitignore` names is left to it; a file that changed is sent alone.
+    // A file that the repository's `.gitignore` names is not sent; a file that changed is sent
+    // alone.
     put(
         folder.path(),
         &[("run.yaml", "c"), (".gitignore", "runs/1/empty.txt\n")],

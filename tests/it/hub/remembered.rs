@@ -70,7 +70,7 @@ fn check_damaged(hub: &Hub, options: &SnapshotOptions) {
     assert_eq!(missing, &["model.safetensors"]);
 }
 
-/// Whether a call reads a file is seen by what it says of one that is damaged.
+/// Whether a call reads a file: with a damaged file, its error shows it.
 #[cfg(unix)]
 #[test]
 fn what_was_verified_is_not_read_again() {
@@ -146,6 +146,23 @@ fn what_others_have_put_there_is_read_once() {
     desk.hub.snapshot(&repo(), &offline()).unwrap();
 }
 
+/// Nanoseconds since 1970 as 64 bits end in 2262. Such a file is hashed at each use.
+#[cfg(unix)]
+#[test]
+fn a_time_of_a_later_century_is_not_recorded() {
+    let desk = Desk::in_memory();
+    desk.seed();
+    let blob = blob(&desk);
+    let year_2300 = SystemTime::UNIX_EPOCH + Duration::from_millis(10_413_792_000_500);
+    set_modified(&blob, year_2300);
+    check_same(&desk.hub.snapshot(&repo(), &offline()).unwrap());
+    let mut bytes = fs::read(&blob).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    fs::write(&blob, bytes).unwrap();
+    set_modified(&blob, year_2300);
+    check_damaged(&desk.hub, &offline());
+}
+
 #[test]
 fn a_record_that_is_none_is_not_used() {
     let desk = Desk::in_memory();
@@ -204,7 +221,8 @@ fn a_cache_that_cannot_be_written_is_read_each_time() {
     desk.seed();
     let blob = blob(&desk);
     fs::remove_file(record(&desk)).unwrap();
-    // The folder of the cache takes no new file, not even of the administrator.
+    // A folder with a file in it is in the place of the record, so the administrator cannot write it
+    // either.
     fs::create_dir(record(&desk)).unwrap();
     fs::write(record(&desk).join("x"), "").unwrap();
     check_same(&desk.hub.snapshot(&repo(), &offline()).unwrap());

@@ -1,4 +1,4 @@
-//! Saving: what stays, what goes, and what a failure leaves.
+//! Saving: the files that stay and those that go, and the files after a failure.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -64,7 +64,7 @@ fn a_card_of_ones_own_is_written() {
     small(1)
         .save_pretrained_with(folder.path(), &options)
         .unwrap();
-    // What `ModelHubMixin.generate_model_card` of huggingface_hub 2.4.0 wrote for the same.
+    // Written by `ModelHubMixin.generate_model_card` of huggingface_hub 2.4.0 for the same.
     let expected = "---\nlicense: mit\ntags:\n- a\n- b\n- model_hub_mixin\n\
         - pytorch_model_hub_mixin\n---\n\nThis model has been pushed to the Hub using the \
         [PytorchModelHubMixin](https://huggingface.co/docs/huggingface_hub/package_reference/mixins\
@@ -83,7 +83,8 @@ fn weights_above_the_limit_become_shards() {
         .unwrap();
     let written = files(folder.path());
     let names: Vec<_> = written.keys().map(String::as_str).collect();
-    // What `save_torch_state_dict(max_shard_size=70)` of huggingface_hub 2.4.0 makes of the same.
+    // The files of `save_torch_state_dict(max_shard_size=70)` of huggingface_hub 2.4.0 for the
+    // same.
     let expected = [
         "README.md",
         "config.json",

@@ -1,9 +1,11 @@
-//! Transfers of several files at the same time: what is told and what is returned does not depend on
-//! which of them is faster.
+//! Transfers of several files at the same time: events and results do not depend on which of them
+//! is faster.
 
+use std::collections::HashSet;
 use std::fs;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
+use std::thread;
 
 use nnx_hub::{ErrorKind, Event, Hub, SnapshotOptions, UploadOptions};
 use nnx_hub_server::{Action, Fault};
@@ -80,6 +82,26 @@ fn downloads_are_told_in_the_order_of_the_files() {
             "{workers}"
         );
     }
+}
+
+#[test]
+fn the_number_of_threads_is_bounded() {
+    let desk = Desk::in_memory();
+    let names: Vec<String> = (0..400).map(|number| format!("{number}.bin")).collect();
+    let files = names.iter().map(|name| (name.as_str(), name.as_bytes()));
+    desk.state().seed(REPO, &files.collect::<Vec<_>>());
+    let threads = Arc::new(Mutex::new(HashSet::new()));
+    let seen = Arc::clone(&threads);
+    let progress = move |event: &Event<'_>| {
+        if let Event::Advanced { .. } = event {
+            seen.lock().unwrap().insert(thread::current().id());
+        }
+    };
+    let hub = desk.hub.clone().max_workers(NonZeroUsize::MAX);
+    let hub = hub.progress(Arc::new(progress));
+    hub.snapshot(&repo(), &SnapshotOptions::default()).unwrap();
+    let threads = threads.lock().unwrap().len();
+    assert!((1..=64).contains(&threads), "{threads}");
 }
 
 #[test]

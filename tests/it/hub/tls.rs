@@ -1,4 +1,4 @@
-//! Which servers are trusted.
+//! The servers that are trusted.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;

@@ -7,7 +7,7 @@ use nnx_params::{
     Result, State, Value,
 };
 
-/// What can be told of an object of any class.
+/// The properties that objects of all classes have.
 #[derive(Debug, PartialEq)]
 pub(super) struct Object {
     pub(super) state: State,
@@ -105,7 +105,7 @@ pub(super) fn decode(value: &Value) -> Value {
     match (text("py"), items("v"), text("type")) {
         (Some("list"), Some(items), _) => Value::List(items.iter().map(decode).collect()),
         (Some("tuple"), Some(items), _) => Value::Tuple(items.iter().map(decode).collect()),
-        // NumPy's integers and arrays have no counterpart; they arrive as what they hold.
+        // NumPy's integers and arrays have no counterpart; they arrive as their values.
         (Some(int), _, Some("int64")) => Value::Int(int.parse().expect("an integer")),
         (Some(array), _, Some("ndarray")) => {
             let items = array.trim_matches(['[', ']']).split_whitespace();

@@ -71,7 +71,7 @@ fn both_forms_of_the_pointer_are_read_and_replaced() {
     }
     let better = save(root, "b", 0.1);
     check(root, Some(&better));
-    // A pointer to nothing, or to what is no id, names no run.
+    // A pointer to nothing, or to a text that is no id, names no run.
     fs::remove_file(&pointer).unwrap();
     link("gone", &pointer);
     assert!(NNRun::best(root).unwrap().is_none());

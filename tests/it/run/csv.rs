@@ -6,7 +6,8 @@ use nnx_tests::LIBRARY_VERSIONS;
 
 use super::support::{folder, read};
 
-/// Whether two states differ by what 0.2.3's parser misreads: floats, by one unit in the last place.
+/// Whether two states differ only where 0.2.3's parser misreads: floats, by one unit in the last
+/// place.
 fn is_close(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Float(a), Value::Float(b)) => a.to_bits().abs_diff(b.to_bits()) <= 1,
@@ -49,7 +50,7 @@ fn every_case_reads_and_writes_as_in_python() {
             }
             assert_eq!(to_csv(&records).unwrap(), text.text(), "{at}");
 
-            // What was recorded gives the same text, not-a-numbers and integers included.
+            // The recorded states give the same text, not-a-numbers and integers included.
             let recorded = case.get("states_before").items();
             let recorded: Vec<_> = recorded
                 .iter()

@@ -1,4 +1,4 @@
-//! Every fixture run loads to what the real library says, and is written byte for byte.
+//! Every fixture run loads to the values of the real library, and is written byte for byte.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use nnx_tests::{Json, LIBRARY_VERSIONS, fixtures_dir, sha256};
 
 use super::support::{copy_of, read, tree};
 
-/// What a run's files hold beyond what a loaded run determines.
+/// The files of a run beside its checkpoints.
 const OTHER_FILES: [&str; 3] = ["run.yaml", "metadata.yaml", "idps.csv"];
 
 #[test]

@@ -208,7 +208,7 @@ fn any_file_of_pytorch_beside_a_checkpoint_is_an_error_or_a_state() {
         match state_of(|path| {
             fs::copy(&file, path).unwrap();
         }) {
-            // What it holds is kept, and written back where this workspace writes it at all.
+            // Its contents are kept, and written back if this workspace can write them.
             Ok(state) => {
                 states += 1;
                 let root = tempfile::tempdir().unwrap();

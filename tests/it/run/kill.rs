@@ -13,7 +13,8 @@ use nnx_run::{CheckpointStore, SaveStep};
 
 use super::support::{checkpoint, number_of, number_of_state, training_state};
 
-/// What the killed process is told: where to write, from which number on, and at which step to stop.
+/// The settings of the killed process: the folder, the first number, and the step at which it
+/// stops.
 const ROOT: &str = "NNX_TESTS_KILLED_WRITER_ROOT";
 const FROM: &str = "NNX_TESTS_KILLED_WRITER_FROM";
 const STEP: &str = "NNX_TESTS_KILLED_WRITER_STEP";

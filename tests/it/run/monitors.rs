@@ -15,7 +15,7 @@ use super::support::{checkpoint, idp, link, run};
 /// The runs of `expected.json`.
 const NAMES: [&str; 3] = ["train_accuracy", "val_nll", "none"];
 
-/// A copy of the runs with the link `best`, and what Python says of them.
+/// A copy of the runs with the link `best`, and Python's values for them.
 fn monitored() -> (TempDir, Json) {
     let fixtures = fixtures_dir().join("nnx-0.4.1/monitored");
     let root = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Which training state belongs to a checkpoint.
+//! The training state that belongs to a checkpoint.
 
 use nnx_params::{Checkpoints, Value};
 use nnx_run::{CheckpointStore, ErrorKind};

@@ -1,4 +1,4 @@
-//! Saving checkpoints: the files of each save, and what is found out about them.
+//! Saving checkpoints: the files of each save, and the checks of them.
 
 use std::fs;
 use std::path::Path;
@@ -109,7 +109,7 @@ fn steps_are_told_in_order() {
     assert_eq!(*told.lock().unwrap(), expected);
 }
 
-/// What `verify` says once a file was tampered with.
+/// Checks the error of `verify` after a file was tampered with.
 #[track_caller]
 fn check_problem(tamper: impl FnOnce(&Path, &str), part: &str) {
     let root = tempfile::tempdir().unwrap();

@@ -46,7 +46,7 @@ pub(super) fn link(text: &str, path: &Path) {
     std::os::windows::fs::symlink_dir(text, path).unwrap();
 }
 
-/// Every path below a folder, with the bytes of what is a file.
+/// Every path below a folder, with the bytes of each file.
 pub(super) fn tree(folder: &Path) -> Vec<(PathBuf, Option<Vec<u8>>)> {
     let mut found = Vec::new();
     let mut open = vec![folder.to_path_buf()];

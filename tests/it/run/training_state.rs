@@ -41,7 +41,7 @@ fn check(data: &Data, tagged: &Json, at: &str) {
             let bytes = tensor.to_bytes().unwrap();
             assert_eq!(sha256(&bytes), tagged.get("sha256").text(), "{at}");
         }
-        // What was registered is kept as a graph; the fixture's is an empty dict.
+        // A registered state is kept as a graph; the fixture's is an empty dict.
         (Data::Object(object), "dict") => {
             let graph = object.whole().graph();
             assert_eq!(
@@ -155,7 +155,7 @@ fn an_optimizer_is_told_by_groups_and_names() {
         let updates = state.counters().and_then(|it| it.committed_updates);
         assert_eq!(weight.step(), Some(updates.unwrap_or(6) as f64));
 
-        // What the view gives is what the state held.
+        // The view gives the values that the state held.
         let mut copy = state.clone();
         copy.set_optimizer(&optimizer);
         for key in ["optimizer", "optimizer_type", "optimizer_topology"] {

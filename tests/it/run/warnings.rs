@@ -1,4 +1,5 @@
-//! What would else go unseen of a run: metadata that were passed over, records that are in no table.
+//! Problems of a run that only a warning shows: metadata that were passed over, records that are in
+//! no table.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,8 +33,8 @@ fn messages(run: &NNRun) -> Vec<String> {
         .collect()
 }
 
-/// What `NNRun.load("x")._epoch_series()["epochs"]` of NNx 0.4.1 gives for each column of epochs; the
-/// library takes any number for an epoch. Each is one of ours, or told of.
+/// The result of `NNRun.load("x")._epoch_series()["epochs"]` in NNx 0.4.1 for each column of
+/// epochs; the library takes any number for an epoch. Each is one of ours, or a warning reports it.
 #[test]
 fn records_of_no_epoch_are_told() {
     let (root, folder) = unmarked();

@@ -85,7 +85,7 @@ fn what_no_state_holds_is_refused() {
     check_fails("a: &x [*x]", "expected");
 }
 
-/// What PyYAML 6.0 loads and a state has no type for is not called wrong.
+/// A text that PyYAML 6.0 loads as a type that no state has is unsupported, not malformed.
 #[test]
 fn what_pyyaml_holds_besides_is_unsupported() {
     for text in [

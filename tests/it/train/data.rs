@@ -35,7 +35,7 @@ fn rows(name: &str, params: &NNModelParams, options: &SampleOptions) -> Arc<dyn 
     }
 }
 
-/// Compares with what `tensor` of `data_sources.py` wrote, to the bit.
+/// Compares with the values that `tensor` of `data_sources.py` wrote, to the bit.
 #[track_caller]
 fn assert_same(at: &str, found: &Tensor, expected: &Json) {
     let shape: Vec<usize> = expected

@@ -1,4 +1,4 @@
-//! Calls that the real library refuses, and what they leave on disk.
+//! Calls that the real library refuses, and the files that they leave on disk.
 
 mod calls;
 

@@ -22,7 +22,7 @@ pub(super) struct Distance {
     pub(super) masks: usize,
 }
 
-/// What must be equal of two floats that do not depend on the arithmetic.
+/// The tolerance of floats that do not depend on the arithmetic.
 const EXACT: f64 = 1e-12;
 
 pub(super) fn judge(fixture: &Fixture, seen: &Seen, root: &Path) -> Distance {
@@ -380,7 +380,7 @@ fn final_weights(fixture: &Fixture, seen: &Seen) -> f64 {
     far
 }
 
-/// The last training state, but for ids and what the arithmetic moves.
+/// The last training state, without ids and numbers that the arithmetic moves.
 pub(super) fn training_state(fixture: &Fixture, store: &CheckpointStore) {
     let name = &fixture.name;
     let last = nnx_params::Checkpoints::Last.into();

@@ -4,7 +4,7 @@ use candle_core::{Device, Tensor};
 use nnx_net::{Batch, NNModel};
 use nnx_params::{
     Losses, MetricSpec, MonitorMode, MonitorSpec, NNModelParams, NNParams, NNTrainParams, Nets,
-    State,
+    State, TaskKind, TaskSpec,
 };
 use nnx_train::{
     ErrorKind, Metric, MetricAccumulator, MetricBatch, MetricInput, Result, Trained, Training,
@@ -95,7 +95,16 @@ fn spec(id: &str) -> MetricSpec {
 /// A training that declares metrics, monitored by the last of them.
 fn trained(loss: Losses, metrics: &[MetricSpec], root: &std::path::Path) -> Result<Trained> {
     let net = NNParams::builder(2, 3).dropout_prob(0.0).build()?;
-    let params = NNModelParams::builder(Nets::FeedFwd).loss(loss).build()?;
+    let is_regression = loss == Losses::MeanSquaredError;
+    let regression = || {
+        TaskSpec::builder(TaskKind::Regression)
+            .num_outputs(3)
+            .build()
+    };
+    let params = NNModelParams::builder(Nets::FeedFwd)
+        .loss(loss)
+        .task(is_regression.then(regression).transpose()?)
+        .build()?;
     let mut model = NNModel::new(net.into(), params, 5)?;
     let cpu = &Device::Cpu;
     let inputs = Tensor::new(&[[0_f32, 1.0], [1.0, 0.5], [-2.0, 1.0], [0.5, -1.0]], cpu)?;
@@ -130,8 +139,7 @@ fn trained(loss: Losses, metrics: &[MetricSpec], root: &std::path::Path) -> Resu
         .run()
 }
 
-/// A metric of the program is computed from what the built-in ones are computed from, and decides as
-/// they do.
+/// A metric of the program has the inputs of the built-in ones, and decides as they do.
 #[test]
 fn a_registered_metric_equals_the_built_in_one() {
     let own = |input, mode| Mean { input, mode };
@@ -145,6 +153,7 @@ fn a_registered_metric_equals_the_built_in_one() {
         (Losses::CrossEntropy, "nll"),
         (Losses::BinaryCrossEntropy, "accuracy"),
         (Losses::BinaryCrossEntropy, "brier"),
+        (Losses::MeanSquaredError, "mae"),
     ] {
         let own = format!("own.{built_in}");
         let root = tempfile::tempdir().unwrap();

@@ -10,7 +10,7 @@ use nnx_train::{Gradients, Optimizer, Parameter, ParameterGroup};
 use super::fixture::folder;
 use super::recorded::{Recorded, TRAINER, bits, check_data, values};
 
-/// What NNx calls a setting of `optimizers.json`, if it can build it.
+/// The parameters of NNx for a setting of `optimizers.json`, if it can build it.
 fn params(name: &str, group: &State) -> Option<NNOptimParams> {
     let float = |key: &str| Json(group.get(key).unwrap().clone()).float();
     let optim = match name {

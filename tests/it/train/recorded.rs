@@ -1,4 +1,4 @@
-//! Runs that the real library recorded, and what they were configured with.
+//! Runs that the real library recorded, and their configurations.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! What happens at every update and at every epoch's end.
+//! A callback that records every update and the end of every epoch.
 
 use nnx_net::Generator;
 use nnx_params::{State, Value};

@@ -20,7 +20,8 @@ const NOT_TRAINED: [(&str, &str); 1] = [(
 
 #[test]
 fn a_fresh_model_has_drawn_as_many_numbers_as_the_library_s() {
-    // What is drawn and thrown away counts too: a training without a seed goes on from there.
+    // Numbers that are drawn and thrown away count too: a training without a seed goes on from
+    // there.
     let names = names();
     for name in &names {
         let fixture = Fixture::read(name);

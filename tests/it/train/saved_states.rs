@@ -19,7 +19,8 @@ fn a_loaded_state_is_saved_as_it_was() {
         let mut optimizer = Optimizer::new(&run.optim(), run.parameters(&state)).unwrap();
         let mut scheduler =
             Scheduler::new(&run.scheduler(), &mut optimizer, run.horizon()).unwrap();
-        // What the schedule adds to the groups is in the library's order before a state is loaded.
+        // The settings that the schedule adds to the groups are in the library's order before a
+        // state is loaded.
         for (group, expected) in optimizer.groups().iter().zip(state.groups()) {
             let expected: Vec<_> = expected.settings().names().collect();
             assert_eq!(group.settings().names().collect::<Vec<_>>(), expected);

@@ -106,7 +106,8 @@ fn all_sequences_of_rates_are_the_library_s() {
     assert_eq!(judged, 1792);
 }
 
-/// What the library stepped a plateau schedule with after an epoch: `None` if the fixture does not say.
+/// The value with which the library stepped a plateau schedule after an epoch: `None` if the
+/// fixture does not have it.
 fn value(epoch: &Json) -> Option<f64> {
     if let Some(selection) = epoch.find("selection") {
         return selection.find("value").map(|value| value.float());
@@ -182,7 +183,7 @@ fn the_schedule_of_every_run_is_the_library_s() {
         );
     }
     println!("schedules of {runs} runs followed to their end, {steps} epochs judged");
-    // One run has no validation; what its schedule was stepped with is not in its fixture.
+    // One run has no validation; its fixture lacks the values with which its schedule was stepped.
     assert_eq!((runs, steps), (63, 222));
 }
 
@@ -264,7 +265,7 @@ fn schedules_that_do_not_fit_are_refused_with_the_library_s_words() {
         );
         assert!(error.to_string().contains(word), "{error}");
     }
-    // Explicit steps stand in for the number of updates.
+    // Explicit steps replace the number of updates.
     let entries = [updates, ("step_size", 2.into())];
     build(Schedulers::Step, &entries, Horizon::new(3)).unwrap();
 }

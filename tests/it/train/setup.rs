@@ -201,7 +201,7 @@ fn has_objective(fixture: &Fixture) -> bool {
     ["ff_objective", "ff_trainer", "transformer_lm_task", "vit"].contains(&fixture.name.as_str())
 }
 
-/// What only some fixtures have.
+/// The settings that only some fixtures have.
 fn special<'a>(fixture: &Fixture, training: Training<'a>) -> Training<'a> {
     match fixture.name.as_str() {
         "ff_objective" | "ff_trainer" => training.objective(SupervisedObjective::new()),

@@ -1,4 +1,5 @@
-//! Which file of a crate uses which: every path is followed to the file with its definition.
+//! The uses of one file by another in a crate: every path is followed to the file with its
+//! definition.
 //!
 //! A re-export defines a name and is not a use, so a path is followed through it. A file that uses
 //! a name which it re-exports does use it.

@@ -1,4 +1,4 @@
-//! Compares a file with what PyTorch reads from it.
+//! Compares a file with PyTorch's reading of it.
 
 use std::collections::BTreeMap;
 use std::path::Path;

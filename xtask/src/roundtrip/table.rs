@@ -38,7 +38,7 @@ enum Output {
 }
 
 impl Case {
-    /// What was expected against what was found.
+    /// The comparison of the expected and the found facts.
     pub(super) fn new(expected: &Facts, found: &Facts, form: Form, outputs: Outputs) -> Self {
         let output = match (&expected.forward, &found.forward) {
             (_, Some(Forward::Refused(why))) => Output::Refused(why.clone()),

@@ -44,7 +44,7 @@ fn start(root: &Path, from: i64, step: Option<SaveStep>) -> Result<Child> {
     Ok(command.spawn()?)
 }
 
-/// What was found after the kills.
+/// The counts of the states that were found after the kills.
 #[derive(Debug, Default)]
 struct Tally {
     old: u32,

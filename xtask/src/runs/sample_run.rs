@@ -175,7 +175,7 @@ fn training_state(optimizer: &Optimizer, epoch: i64) -> Result<TrainingState> {
     Ok(state)
 }
 
-/// What PyTorch's `ReduceLROnPlateau` keeps, with the settings of `NNSchedulerParams`.
+/// The state of PyTorch's `ReduceLROnPlateau`, with the settings of `NNSchedulerParams`.
 fn plateau(epoch: i64) -> Data {
     let list = |value| Data::List(vec![Data::Float(value)]);
     Data::dict([

@@ -1,4 +1,4 @@
-//! What `nnx` must do with a bucket.
+//! The checks of `nnx` with a bucket.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use super::servers::Environment;
 use crate::Result;
 use crate::workspace::{output, root};
 
-/// Checkpoints that are put into the store: of each container one, and an NNx checkpoint.
+/// Checkpoints that are put into the store: one of NNx in a PyTorch file, and a safetensors file.
 const FIXTURES: &[&str] = &[
     "nnx-0.4.1/checkpoints/ff_relu.pt",
     "nnx-0.4.1/hub/ff_relu/model.safetensors",
@@ -18,6 +18,11 @@ const FIXTURES: &[&str] = &[
 /// Bytes of the tensor of an upload that is killed: several parts.
 const BYTES: usize = 20 << 20;
 const WORKERS: usize = 3;
+/// Tensors of the source that workers share, and bytes of each. A shard takes two of them.
+const TENSORS: usize = 8;
+const TENSOR_BYTES: usize = 100_000;
+const SHARD: &str = "250KB";
+const SHARDS: usize = 4;
 /// Readings of an object that changes.
 const RETRIES: u32 = 10;
 
@@ -58,13 +63,23 @@ impl<'a> Bucket<'a> {
         format!("{}/{name}", self.url)
     }
 
-    fn safetensors(&self, name: &str, byte: u8) -> Result<PathBuf> {
-        let header = format!(
-            "{{\"w\":{{\"dtype\":\"U8\",\"shape\":[{BYTES}],\"data_offsets\":[0,{BYTES}]}}}}"
-        );
+    /// A safetensors file of so many tensors of so many bytes, which begin with this one and then count
+    /// up.
+    fn safetensors(&self, name: &str, tensors: usize, len: usize, first: u8) -> Result<PathBuf> {
+        let entries: Vec<String> = (0..tensors)
+            .map(|at| {
+                let (start, end) = (at * len, (at + 1) * len);
+                format!(
+                    "\"w{at}\":{{\"dtype\":\"U8\",\"shape\":[{len}],\"data_offsets\":[{start},{end}]}}"
+                )
+            })
+            .collect();
+        let header = format!("{{{}}}", entries.join(","));
         let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
         bytes.extend_from_slice(header.as_bytes());
-        bytes.resize(bytes.len() + BYTES, byte);
+        for tensor in (first..).take(tensors) {
+            bytes.resize(bytes.len() + len, tensor);
+        }
         let path = self.scratch.join(name);
         fs::write(&path, bytes)?;
         Ok(path)
@@ -90,11 +105,7 @@ impl<'a> Bucket<'a> {
             self.succeed(&["convert", &copy, &back, "--to", to, "--overwrite"])?;
             self.succeed(&["diff", &path, &back])?;
             self.succeed(&["scan", &copy])?;
-            let hashes = |path: &str| -> Result<serde_json::Value> {
-                let text = self.succeed(&["inspect", "--hash", "--json", path])?;
-                Ok(serde_json::from_str::<serde_json::Value>(&text)?["tensors"].take())
-            };
-            if hashes(&path)? != hashes(&copy)? {
+            if self.hashes(&path)? != self.hashes(&copy)? {
                 return Err(format!("{copy} has other tensors than {path}").into());
             }
             if self
@@ -109,19 +120,34 @@ impl<'a> Bucket<'a> {
         Ok(FIXTURES.len())
     }
 
-    /// Several workers write the shards of one conversion into the store.
-    pub(super) fn shares(&self) -> Result<()> {
-        let fixture = root().join("tests/fixtures").join(FIXTURES[1]);
-        let fixture = fixture.to_string_lossy();
+    /// The tensors of a checkpoint, with the hashes of their bytes.
+    fn hashes(&self, path: &str) -> Result<serde_json::Value> {
+        let text = self.succeed(&["inspect", "--hash", "--json", path])?;
+        Ok(serde_json::from_str::<serde_json::Value>(&text)?["tensors"].take())
+    }
+
+    /// Several workers write the shards of one conversion into the store: the shards that one process
+    /// writes on the disk. Returns how many there are.
+    pub(super) fn shares(&self) -> Result<usize> {
+        let source = self.safetensors("shared.safetensors", TENSORS, TENSOR_BYTES, 1)?;
+        let source = source.to_string_lossy();
+        let alone = self.scratch.join("alone");
         let target = self.url("shared/");
         let options = [
             "--to",
             "safetensors",
             "--max-shard-size",
-            "1KB",
+            SHARD,
             "--overwrite",
         ];
-        let base = [&["convert", &*fixture, &*target][..], &options].concat();
+        self.succeed(
+            &[
+                &["convert", &*source, &*alone.to_string_lossy()][..],
+                &options,
+            ]
+            .concat(),
+        )?;
+        let base = [&["convert", &*source, &*target][..], &options].concat();
         let children: Vec<Child> = (0..WORKERS)
             .map(|worker| {
                 let worker = format!("{worker}/{WORKERS}");
@@ -135,16 +161,32 @@ impl<'a> Bucket<'a> {
             }
         }
         self.succeed(&[&base[..], &["--index-only"]].concat())?;
-        self.succeed(&["diff", &fixture, &target])?;
-        Ok(())
+        self.succeed(&["diff", &source, &target])?;
+        let mut shards = 0;
+        for entry in fs::read_dir(&alone)? {
+            let path = entry?.path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            if !name.ends_with(".safetensors") {
+                continue;
+            }
+            let url = format!("{target}{name}");
+            if self.hashes(&path.to_string_lossy())? != self.hashes(&url)? {
+                return Err(format!("{url} is not the shard that one process writes").into());
+            }
+            shards += 1;
+        }
+        if shards != SHARDS {
+            return Err(format!("expected {SHARDS} shards, found {shards}").into());
+        }
+        Ok(shards)
     }
 
     /// Kills uploads at so many moments: the object is the old one or the new one. The last upload
     /// is finished. Returns how often it was which.
     pub(super) fn kill(&self, kills: u32) -> Result<(u32, u32)> {
         let sources = [
-            self.safetensors("a.safetensors", b'a')?,
-            self.safetensors("b.safetensors", b'b')?,
+            self.safetensors("a.safetensors", 1, BYTES, b'a')?,
+            self.safetensors("b.safetensors", 1, BYTES, b'b')?,
         ];
         let target = self.url("killed/model.safetensors");
         let start = |source: &Path| -> Result<Child> {
@@ -208,7 +250,7 @@ impl<'a> Bucket<'a> {
                 return Err("an upload after the kills did not finish".into());
             }
         }
-        if old == 0 {
+        if kills > 0 && old == 0 {
             return Err("no upload was killed in time".into());
         }
         Ok((old, new))

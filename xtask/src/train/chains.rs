@@ -91,7 +91,7 @@ fn runs_at<const N: usize>(number: usize, parts: [&Vec<NNRun>; N]) -> Vec<&NNRun
     parts.iter().filter_map(|runs| runs.get(number)).collect()
 }
 
-/// The text of a configuration for every optimizer under every schedule, with what it is.
+/// The text of a configuration for every optimizer under every schedule, with its name.
 fn configurations() -> Result<Vec<(String, String)>> {
     let optimizers: [(Optims, f64, Momentum); 5] = [
         (Optims::Sgd, 0.05, 0.9.into()),

@@ -13,7 +13,7 @@ const LOSS: f64 = 1e-5;
 /// The largest difference of a weight that is no finding.
 const WEIGHT: f64 = 1e-4;
 
-/// What was compared so far, and how far apart it was at most.
+/// The counts of what was compared so far, and the largest differences.
 #[derive(Debug, Default)]
 pub(super) struct Closeness {
     trainings: usize,

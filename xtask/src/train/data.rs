@@ -8,7 +8,7 @@ use nnx_checkpoint::{Dtype, Tensor, safetensors};
 use super::random::Random;
 use crate::Result;
 
-/// What a sample is.
+/// The kind of a sample.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Kind {
     /// A row of floats, with a class.

@@ -10,10 +10,10 @@ use serde_json::Value;
 use crate::Result;
 use crate::workspace::{line_of, output};
 
-/// What runs in Python.
+/// The program that runs in Python.
 const SCRIPT: &str = include_str!("../../python/train.py");
 
-/// What is trained, and how the data is loaded.
+/// The configuration and the data of a training.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Job {
     pub(super) config: PathBuf,

@@ -7,8 +7,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::pickle::{Graph, Node};
 use crate::reader::nn_checkpoint;
 
-/// Modules with the names allowed in them, beside the classes of NNx's parameters: what NNx 0.2.3
-/// and 0.4.1 write, and what NumPy's scalars are made of, which metrics may be. No more.
+/// Modules with the names allowed in them, beside the classes of NNx's parameters: the names that
+/// NNx 0.2.3 and 0.4.1 write, and those of NumPy's scalars, which metrics may be. No more.
 #[rustfmt::skip]
 const ALLOWED: &[(&str, &[&str])] = &[
     ("_codecs", &["encode"]),
@@ -43,8 +43,8 @@ fn is_allowed(module: &str, name: &str) -> bool {
 }
 
 /// Checks every class and function that a pickle names, wherever it is, and that no object is
-/// changed after it was made: NNx writes no such thing, and what it would do in Python is not what
-/// was read here.
+/// changed after it was made: NNx writes no such change, and Python would then have another object
+/// than the one that was read here.
 ///
 /// # Errors
 /// At the first object that is not as it should be, with the offset where it is made.

@@ -169,8 +169,8 @@ impl<'a> Decoder<'a> {
         self.checked((class.to_state)(&fields), id).map(Value::Map)
     }
 
-    /// The values of an instance of a slotted dataclass (module, name and fields); what it holds
-    /// beyond the fields known here is kept under its place.
+    /// The values of an instance of a slotted dataclass (module, name and fields); values beyond
+    /// the fields known here are kept under their positions.
     fn dataclass_state(
         &mut self,
         id: NodeId,

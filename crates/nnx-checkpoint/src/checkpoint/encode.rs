@@ -106,7 +106,7 @@ impl Encoder<'_> {
         self.slotted(module, class, values, "checkpoint")
     }
 
-    /// An instance of a slotted dataclass, with what a newer version had stored at that place.
+    /// An instance of a slotted dataclass, with the values of a newer version at their positions.
     fn slotted(
         &mut self,
         module: &str,

@@ -1,4 +1,4 @@
-//! A file that is compared with what would be written.
+//! A file that is compared with the bytes that would be written.
 
 use std::io::{self, Write};
 

@@ -206,7 +206,9 @@ impl Job<'_, '_> {
             output::write(plan, self.source, &mut *file, options, meter).map_err(in_target)?;
         if options.verify {
             match file.read_back().map_err(in_target)? {
-                Some(bytes) => verify::verify(plan, &bytes, &written, &options.limits, meter),
+                Some(bytes) => {
+                    verify::verify(plan, self.source, &bytes, &written, &options.limits, meter)
+                }
                 None => meter.advance(plan.tensor_bytes()),
             }
             .map_err(in_target)?;

@@ -62,8 +62,8 @@ pub struct ConvertOptions {
     pub compact: bool,
     /// Whether a file at the target is replaced. Default: `false`.
     pub overwrite: bool,
-    /// Whether the source is compared with its checksums, and what was written is read again and
-    /// compared with what was read, before it takes the target's place. Default: `true`.
+    /// Whether the source is compared with its checksums, and every written file is read again and
+    /// compared with the bytes that were read, before it takes the target's place. Default: `true`.
     pub verify: bool,
     /// Whether everything is planned and nothing written. Default: `false`.
     pub dry_run: bool,

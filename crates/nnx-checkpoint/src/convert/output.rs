@@ -12,14 +12,16 @@ use super::report::Progress;
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::{ByteRange, CHUNK_BYTES};
 use crate::target_folder::PendingFile;
+use crate::tensor::{StoragePart, StoredRange};
 use crate::torch;
 use crate::zip::ZipWriter;
 
-/// Pieces from this size on are moved by the kernel, while another thread reads them for their
-/// checksum.
+/// Ranges from this size on are moved by the kernel.
 const LARGE_BYTES: u64 = 1 << 20;
 /// Bytes that the kernel is asked to move at a time, so that progress is told and a stop is heard.
 const MOVED_BYTES: u64 = 32 << 20;
+/// Bytes from this number on are handed to the operating system as they are.
+const DIRECT_BYTES: usize = 128 << 10;
 /// Made chunks that wait to be written.
 const WAITING_CHUNKS: usize = 4;
 
@@ -28,7 +30,8 @@ const WAITING_CHUNKS: usize = 4;
 pub(super) struct Written {
     pub(super) position: u64,
     pub(super) len: u64,
-    /// The CRC-32 of what was read; none when nobody asked.
+    /// The CRC-32 of the bytes that were read, or the one that the source states of them; none when
+    /// nobody asked.
     pub(super) crc: Option<u32>,
 }
 
@@ -61,6 +64,7 @@ pub(super) fn write(
     options: &ConvertOptions,
     meter: &mut Meter<'_>,
 ) -> Result<Vec<Written>> {
+    let is_read_again = options.verify && file.read_back()?.is_some();
     thread::scope(|scope| {
         let (sender, made) = mpsc::sync_channel(WAITING_CHUNKS);
         scope.spawn(move || produce(plan, source, &sender));
@@ -73,6 +77,7 @@ pub(super) fn write(
             written: Vec::new(),
             // A zip archive states a checksum whether anyone compares it or not.
             checksums: options.verify || matches!(plan.container, Container::Torch { .. }),
+            is_read_again,
             meter,
         };
         match &plan.container {
@@ -96,16 +101,27 @@ pub(super) fn write(
     })
 }
 
+/// A part of a piece that no file has as it is.
+enum Made {
+    Bytes(Vec<u8>),
+    /// The part is in a file as it is.
+    Stored(StoredRange),
+}
+
 /// Computes, inflates and gathers what no file has as it is, in the order of the plan.
-fn produce(plan: &FilePlan, source: &Path, to: &SyncSender<Result<Vec<u8>>>) {
+fn produce(plan: &FilePlan, source: &Path, to: &SyncSender<Result<Made>>) {
     for piece in &plan.pieces {
         // The writer asks as well, and has the error to tell.
-        if !matches!(piece.storage.verbatim(), Ok(None)) || piece.is_in_ranges() {
+        if !matches!(piece.storage.verbatim(), Ok(None)) {
             continue;
         }
-        let made = piece.storage.chunks(&mut |chunk| {
-            // The writer has gone where it does not take the chunk: it has its own error to tell.
-            to.send(Ok(chunk.to_vec()))
+        let made = piece.storage.parts(&mut |part| {
+            let made = match part {
+                StoragePart::Bytes(bytes) => Made::Bytes(bytes.to_vec()),
+                StoragePart::Stored(stored) => Made::Stored(stored.clone()),
+            };
+            // The writer has gone where it does not take the part: it has its own error to tell.
+            to.send(Ok(made))
                 .map_err(|_| Error::new(ErrorKind::Interrupted))
         });
         if let Err(error) = made {
@@ -121,9 +137,11 @@ struct Output<'a, 'b> {
     /// Bytes that were written and not yet handed to the operating system.
     buffer: Vec<u8>,
     position: u64,
-    made: Receiver<Result<Vec<u8>>>,
+    made: Receiver<Result<Made>>,
     written: Vec<Written>,
     checksums: bool,
+    /// Whether the target is read again, and its bytes are compared with the checksums.
+    is_read_again: bool,
     meter: &'a mut Meter<'b>,
 }
 
@@ -132,17 +150,9 @@ impl Output<'_, '_> {
     fn piece(&mut self, piece: &Piece) -> Result<u32> {
         let position = self.position;
         let in_source = |error: Error| error.in_path(self.source);
-        let crc = match piece.storage.verbatim().map_err(in_source)? {
-            Some(range) => {
-                let crc = self.copy(&range)?;
-                if let Some(crc) = crc {
-                    let in_source = |error: Error| error.in_path(self.source);
-                    piece.storage.compare(crc).map_err(in_source)?;
-                }
-                crc
-            }
-            None if piece.is_in_ranges() => Some(self.copy_ranges(piece)?),
-            None => Some(self.take_made(piece.len())?),
+        let crc = match piece.storage.stored().map_err(in_source)? {
+            Some(stored) => self.copy(&stored)?,
+            None => self.take_made(piece)?,
         };
         let len = self.position.saturating_sub(position);
         if len != piece.len() {
@@ -156,46 +166,44 @@ impl Output<'_, '_> {
         Ok(crc.unwrap_or_default())
     }
 
-    /// Copies a tensor that several processes saved, part by part, and returns the checksum of the
-    /// whole.
-    fn copy_ranges(&mut self, piece: &Piece) -> Result<u32> {
-        let in_source = |error: Error| error.in_tensor(&piece.label).in_path(self.source);
-        let ranges = piece.storage.stored_ranges().map_err(in_source)?;
-        let mut whole = crc32fast::Hasher::new();
-        for stored in ranges.unwrap_or_default() {
-            let crc = self.copy(&stored.range)?;
-            if let Some(crc) = crc {
-                stored.compare(crc).map_err(in_source)?;
-                let part = crc32fast::Hasher::new_with_initial_len(crc, stored.range.byte_len());
-                whole.combine(&part);
-            }
-        }
-        Ok(whole.finalize())
-    }
-
-    fn copy(&mut self, range: &ByteRange) -> Result<Option<u32>> {
-        if range.byte_len() < LARGE_BYTES {
+    /// Copies bytes that a file has as they are, and returns their checksum where one is needed. It is
+    /// compared with the one that the file states, at the latest when the target is read again.
+    fn copy(&mut self, stored: &StoredRange) -> Result<Option<u32>> {
+        let range = &stored.range;
+        let crc = if range.byte_len() < LARGE_BYTES {
             let mut hasher = crc32fast::Hasher::new();
             range.chunks(&mut |chunk| {
                 hasher.update(chunk);
                 Ok(self.write_all(chunk)?)
             })?;
             self.meter.advance(range.byte_len())?;
-            return Ok(Some(hasher.finalize()));
-        }
-        self.flush()?;
-        if range.in_file().is_none() || self.file.file().is_none() {
-            return self.pass(range).map(Some);
-        }
-        if !self.checksums {
-            self.transfer(range)?;
-            return Ok(None);
-        }
+            hasher.finalize()
+        } else {
+            self.flush()?;
+            if range.in_file().is_none() || self.file.file().is_none() {
+                self.pass(range)?
+            } else if !self.checksums {
+                self.transfer(range)?;
+                return Ok(None);
+            } else if let (Some(crc), true) = (stored.checksum(), self.is_read_again) {
+                self.transfer(range)?;
+                return Ok(Some(crc));
+            } else {
+                self.transfer_and_read(range)?
+            }
+        };
+        let compared = stored.compare(crc);
+        compared.map_err(|error| error.in_path(self.source))?;
+        Ok(Some(crc))
+    }
+
+    /// Moves bytes, while another thread reads them for their checksum.
+    fn transfer_and_read(&mut self, range: &ByteRange) -> Result<u32> {
         thread::scope(|scope| {
             let crc = scope.spawn(|| range.crc32());
             self.transfer(range)?;
             match crc.join() {
-                Ok(crc) => crc.map(Some),
+                Ok(crc) => crc,
                 Err(panic) => std::panic::resume_unwind(panic),
             }
         })
@@ -241,21 +249,37 @@ impl Output<'_, '_> {
         self.meter.advance(bytes)
     }
 
-    /// Writes the next bytes that were made.
-    fn take_made(&mut self, len: u64) -> Result<u32> {
-        let mut hasher = crc32fast::Hasher::new();
-        let mut left = len;
+    /// Writes what was made of a piece, and returns its checksum where one is needed.
+    fn take_made(&mut self, piece: &Piece) -> Result<Option<u32>> {
+        let mut whole = self.checksums.then(crc32fast::Hasher::new);
+        let mut left = piece.len();
         while left > 0 {
-            let chunk = self
+            let made = self
                 .made
                 .recv()
                 .map_err(|_| Error::unsupported("the thread that makes bytes has stopped"))??;
-            hasher.update(&chunk);
-            self.write_all(&chunk)?;
-            self.meter.advance(chunk.len() as u64)?;
-            left = left.saturating_sub(chunk.len() as u64);
+            let len = match made {
+                Made::Bytes(bytes) => {
+                    if let Some(whole) = &mut whole {
+                        whole.update(&bytes);
+                    }
+                    self.write_all(&bytes)?;
+                    self.meter.advance(bytes.len() as u64)?;
+                    bytes.len() as u64
+                }
+                Made::Stored(stored) => {
+                    let len = stored.range.byte_len();
+                    let crc = self.copy(&stored);
+                    let crc = crc.map_err(|error| error.in_tensor(&piece.label))?;
+                    if let (Some(whole), Some(crc)) = (&mut whole, crc) {
+                        whole.combine(&crc32fast::Hasher::new_with_initial_len(crc, len));
+                    }
+                    len
+                }
+            };
+            left = left.saturating_sub(len);
         }
-        Ok(hasher.finalize())
+        Ok(whole.map(crc32fast::Hasher::finalize))
     }
 }
 
@@ -264,7 +288,8 @@ impl Write for Output<'_, '_> {
         if self.buffer.len().saturating_add(bytes.len()) > CHUNK_BYTES {
             self.flush()?;
         }
-        if bytes.len() >= CHUNK_BYTES {
+        if bytes.len() >= DIRECT_BYTES {
+            self.flush()?;
             self.file.write_all(bytes)?;
         } else {
             self.buffer.extend_from_slice(bytes);

@@ -117,19 +117,6 @@ impl Piece {
     pub(super) fn len(&self) -> u64 {
         self.storage.byte_len() as u64
     }
-
-    /// Whether the bytes are large ranges of files, one behind the other, as those of a tensor that
-    /// several processes saved can be.
-    pub(super) fn is_in_ranges(&self) -> bool {
-        /// Smaller parts pass through memory, with those that are made.
-        const LEAST_RANGE: u64 = 1 << 20;
-        match self.storage.stored_ranges() {
-            Ok(Some(ranges)) => ranges
-                .iter()
-                .all(|stored| stored.range.byte_len() >= LEAST_RANGE),
-            _ => false,
-        }
-    }
 }
 
 impl Plan {
@@ -165,7 +152,7 @@ impl Plan {
     }
 }
 
-/// The first of some values, each with what it is.
+/// The first of some values, each with its description.
 fn shown_values(values: &[NonTensorEntry]) -> Vec<String> {
     let shown = values.iter().take(SHOWN_VALUES);
     shown
@@ -281,8 +268,8 @@ fn check_options(
     Ok(())
 }
 
-/// The metadata of a safetensors file: the source's, and what the options add. The second are keys
-/// that were left out.
+/// The metadata of a safetensors file: the source's, and the entries that the options add. The
+/// second are keys that were left out.
 ///
 /// # Errors
 /// When tensors get other names that an NNx configuration in the metadata does not know, and the

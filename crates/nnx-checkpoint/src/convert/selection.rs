@@ -1,4 +1,4 @@
-//! The tensors of a conversion, from their names in the source to what the target has.
+//! The tensors of a conversion, from their names in the source to those in the target.
 
 use std::collections::{HashMap, HashSet};
 
@@ -112,7 +112,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// The new name; none for what is not selected.
+    /// The new name; none for a tensor that is not selected.
     fn new_name(&mut self, name: &str) -> Option<String> {
         if let Some(select) = &self.select {
             below(name, select)?;

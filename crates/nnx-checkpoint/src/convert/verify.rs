@@ -1,5 +1,6 @@
 //! Reading again what was written.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
@@ -13,12 +14,13 @@ use crate::{CheckpointReader, Limits, OpenOptions};
 const MAX_THREADS: usize = 4;
 
 /// Opens a file that was written, and compares its tensors with the plan and its bytes with the
-/// checksums of what was read.
+/// checksums of the bytes that were read, or those that the source states of them.
 ///
 /// # Errors
-/// When they differ: the disk or the memory is at fault.
+/// When they differ: the disk or the memory is at fault, or the source is damaged.
 pub(super) fn verify(
     plan: &FilePlan,
+    source: &Path,
     bytes: &ByteRange,
     written: &[Written],
     limits: &Limits,
@@ -29,7 +31,7 @@ pub(super) fn verify(
             "the tensors of the file that was written are not those that were meant",
         ));
     }
-    compare(plan, bytes, written, meter)
+    compare(plan, source, bytes, written, meter)
 }
 
 /// Whether a file has the tensors of the plan, by their names, dtypes and shapes.
@@ -53,6 +55,7 @@ pub(super) fn has_expected(plan: &FilePlan, bytes: &ByteRange, limits: &Limits) 
 /// Compares every piece with its checksum, on as many threads as there are cores.
 fn compare(
     plan: &FilePlan,
+    source: &Path,
     whole: &ByteRange,
     written: &[Written],
     meter: &mut Meter<'_>,
@@ -71,11 +74,16 @@ fn compare(
         if found == crc {
             return Ok(());
         }
-        let label = plan.pieces.get(index).map_or("", |piece| &piece.label);
+        let Some(piece) = plan.pieces.get(index) else {
+            return Ok(());
+        };
+        // The checksum may be one that the source states, and the source what is damaged.
+        let read = piece.storage.chunks(&mut |_| Ok(()));
+        read.map_err(|error| error.in_tensor(&piece.label).in_path(source))?;
         Err(Error::malformed(format!(
             "wrote bytes with the checksum {crc:#010x} and read {found:#010x} back"
         ))
-        .in_tensor(label)
+        .in_tensor(&piece.label)
         .at(written.position))
     };
     let work = |done: &mut dyn FnMut(u64) -> Result<()>| -> Result<()> {

@@ -28,6 +28,14 @@ impl ChunkBox {
     }
 }
 
+/// Sizes as the numbers of a file.
+pub(super) fn signed(sizes: &[usize]) -> Vec<i64> {
+    let sizes = sizes.iter();
+    sizes
+        .map(|&size| i64::try_from(size).unwrap_or(i64::MAX))
+        .collect()
+}
+
 /// The product of sizes; none where one is negative or the product overflows.
 pub(super) fn product(sizes: &[i64]) -> Option<u64> {
     sizes.iter().try_fold(1u64, |product, &size| {

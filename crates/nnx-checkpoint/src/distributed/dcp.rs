@@ -3,7 +3,6 @@
 
 mod items;
 mod metadata;
-mod metadata_input;
 mod places;
 mod tables;
 mod value;

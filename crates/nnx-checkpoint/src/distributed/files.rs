@@ -103,6 +103,27 @@ pub(super) fn names(folder: &Path) -> Result<(Vec<String>, Vec<String>)> {
     Ok((files, folders))
 }
 
+/// Checks that there is a file of each rank from 0 to `world`, and none of another one. The ranks that
+/// were found are in their order.
+///
+/// # Errors
+/// When it is not so.
+pub(super) fn check_ranks(what: &str, found: &[u64], world: u64) -> Result<()> {
+    if found.iter().copied().eq(0..world) {
+        return Ok(());
+    }
+    let has_all = (0..world).all(|rank| found.binary_search(&rank).is_ok());
+    let fault = if has_all {
+        DistributedFault::WorldSizeMismatch
+    } else {
+        DistributedFault::MissingRank
+    };
+    Err(Error::distributed(
+        fault,
+        format!("expected {what} of {world} ranks, found those of the ranks {found:?}"),
+    ))
+}
+
 /// A file that is opened when it is first read.
 #[derive(Debug)]
 struct RankFile {
@@ -169,4 +190,23 @@ fn read_exact_at(file: &File, offset: u64, into: &mut [u8]) -> std::io::Result<(
     let mut file = file.try_clone()?;
     file.seek(SeekFrom::Start(offset))?;
     file.read_exact(into)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_rank_is_told_from_one_too_many() {
+        let fault = |found: &[u64], world| {
+            let error = check_ranks("the files", found, world).err();
+            error.map(|error| error.name())
+        };
+        assert_eq!(fault(&[0, 1, 2], 3), None);
+        assert_eq!(fault(&[0, 2], 3), Some("missing_rank"));
+        assert_eq!(fault(&[0, 2, 3], 3), Some("missing_rank"));
+        assert_eq!(fault(&[0, 1, 2, 3], 3), Some("world_size_mismatch"));
+        assert_eq!(fault(&[0, 1, 1], 2), Some("world_size_mismatch"));
+        assert_eq!(fault(&[0], u64::MAX), Some("missing_rank"));
+    }
 }

@@ -3,12 +3,14 @@
 mod dtensor;
 mod sharded_tensor;
 mod stem;
+mod whole;
 
 use std::path::Path;
 
 use self::dtensor::DTensor;
 use self::sharded_tensor::ShardedTensor;
 pub(crate) use self::stem::{RankStem, stems};
+use self::whole::WholeTensor;
 use super::files::{self, RankFiles};
 use super::paths::PathPart;
 use super::state::State;
@@ -16,9 +18,8 @@ use super::torch_file::{TorchFile, key_text};
 use crate::error::{DistributedFault, Error, Result, names_in_words};
 use crate::open::{OpenOptions, OpenedTorch};
 use crate::pickle::{Node, NodeId};
-use crate::tensor::TensorChunk;
 use crate::torch::Layout;
-use crate::{CheckpointPart, Dtype, Format, GlobalRef};
+use crate::{CheckpointPart, Format, GlobalRef};
 
 /// Containers within one another that are followed.
 const MAX_DEPTH: usize = 64;
@@ -57,19 +58,7 @@ pub(super) fn open(folder: &Path, stem: &RankStem, options: &OpenOptions) -> Res
     let roots: Vec<(usize, NodeId)> = roots.enumerate().collect();
     let world = join.world_of(&roots)?;
     for world in [stem.world(), world].into_iter().flatten() {
-        if !numbers.iter().copied().eq(0..world) {
-            let fault = if (numbers.len() as u64) < world {
-                DistributedFault::MissingRank
-            } else {
-                DistributedFault::WorldSizeMismatch
-            };
-            return Err(Error::distributed(
-                fault,
-                format!(
-                    "expected a file for each of {world} ranks, found those of the ranks {numbers:?}"
-                ),
-            ));
-        }
+        files::check_ranks("the files", &numbers, world)?;
     }
     join.walk("", &roots, 0)?;
     if !join.flat.is_empty() {
@@ -95,13 +84,6 @@ pub(super) fn open(folder: &Path, stem: &RankStem, options: &OpenOptions) -> Res
     ));
     // The part was chosen by the names of the files.
     state.finish(Format::RankPickles, &options.part(CheckpointPart::All))
-}
-
-/// A tensor that was joined of what all ranks have.
-struct WholeTensor {
-    dtype: Dtype,
-    shape: Vec<usize>,
-    chunks: Vec<TensorChunk>,
 }
 
 /// What an object of a file is to the join.

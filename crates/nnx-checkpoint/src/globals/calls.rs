@@ -1,4 +1,4 @@
-//! Calls that are judged by what they are given: `getattr` and `functools.partial`.
+//! Calls that are judged by their arguments: `getattr` and `functools.partial`.
 //!
 //! Python pickles a member of an enumeration, a function of PyTorch that is written in C++ or a
 //! bound method as `getattr(class, "name")`, and a norm layer as `functools.partial(class, …)`.
@@ -6,8 +6,8 @@
 //! alone ([`Use::Sound`]), and everything else about them is dangerous.
 //!
 //! A sound use makes an object that no one calls: an attribute of a known class, or a known class
-//! or function with plain values bound to it. What it makes may be stored, and may neither be
-//! called nor filled, nor be an argument of a call that could do either.
+//! or function with plain values bound to it. That object may be stored, and may neither be called
+//! nor filled, nor be an argument of a call that could do either.
 
 use std::collections::HashSet;
 
@@ -41,8 +41,8 @@ impl Function {
 pub(crate) enum Use {
     /// Nothing but calls in the form that is innocuous.
     Sound,
-    /// Calls of plain names and values that give no more than these name. What is named is judged
-    /// on its own, but not what a call of the result does.
+    /// Calls of plain names and values that give no more than these name. Each name is judged on
+    /// its own, but not the effect of a call of the result.
     Indirect,
     /// Anything else: the function itself as a value, attributes that lead to the interpreter.
     Hostile,
@@ -245,7 +245,7 @@ fn is_plain(graph: &Graph, id: NodeId) -> bool {
         })
 }
 
-/// Which objects refer to an object.
+/// The objects that refer to each object.
 struct Parents(Vec<(NodeId, NodeId)>);
 
 impl Parents {

@@ -1,8 +1,9 @@
 //! Names that run code, reach into the system, or lead to such names.
 //!
-//! Python 3's name and Python 2's are side by side, for Python maps the old ones to the new
-//! ones when it reads protocols 0 to 2. Taken from the documentation of the modules named, from what
-//! the modules of Python 2.7 to 3.13 import, and from the names that scanners of pickles publish.
+//! Python 3's name and Python 2's are side by side, because Python maps the old ones to the new
+//! ones when it reads protocols 0 to 2. The names are from the documentation of the modules, from
+//! the imports of the modules of Python 2.7 to 3.13, and from the names that scanners of pickles
+//! publish.
 
 mod modules;
 mod names;
@@ -19,7 +20,7 @@ use self::names::{ANYWHERE, INTERNALS, TORCH_METHODS};
 /// keep a scanner busy.
 const MAX_PARTS: usize = 32;
 
-/// Which names of a module are dangerous.
+/// The dangerous names of a module.
 #[derive(Clone, Copy)]
 enum Below {
     /// Everything.
@@ -60,8 +61,8 @@ impl<T: Copy> Table<T> {
     }
 }
 
-/// Plain records in modules that otherwise read and write files: what the `.metadata` of a
-/// distributed checkpoint is made of. Making one runs no code but its own, which sets attributes.
+/// Plain records in modules that otherwise read and write files: the `.metadata` of a distributed
+/// checkpoint consists of them. Making one runs no code but its own, which sets attributes.
 pub(super) const RECORDS: &[(&str, &[&str])] = &[
     ("torch.distributed.checkpoint.filesystem", &["_StorageInfo"]),
     (
@@ -117,8 +118,8 @@ fn has_too_many(path: &str) -> bool {
     path.split('.').nth(MAX_PARTS).is_some()
 }
 
-/// Python follows the dots of a name from attribute to attribute, and what a module imports is an
-/// attribute of it, perhaps as `_os`: every split of the path may be the true one.
+/// Python follows the dots of a name from attribute to attribute, and everything that a module
+/// imports is an attribute of it, perhaps as `_os`: every split of the path may be the true one.
 fn is_dangerous_path(module: &str, name: &str) -> bool {
     let whole = format!("{module}.{name}");
     let start = module.len().saturating_add(1);
@@ -140,9 +141,9 @@ fn split(path: &str, dot: usize) -> (&str, &str) {
 /// Modules whose classes are harmless, though the methods of them open and remove files.
 const METHODS_OPEN: &[&str] = &["pathlib", "pathlib._local"];
 
-/// Whether a part of a name is dangerous at any place: it is what a module is known by that
-/// another module imports, or a function that nobody else calls so, or an attribute that leads from
-/// any object to everything.
+/// Whether a part of a name is dangerous at any place: the name under which a module imports
+/// another one, a function that nobody else calls so, or an attribute that leads from any object to
+/// everything.
 fn leads_on(module: &str, part: &str) -> bool {
     let bare = part.trim_start_matches('_');
     PARTS.get(part).is_some()

@@ -1,7 +1,7 @@
 //! The names in files of PyTorch, NumPy, plain Python data and NNx.
 //!
-//! Every name is enumerated: what Python finds under a name that merely looks like the others may
-//! be anything, a module that a module imports, say.
+//! Every name is enumerated: a name that merely looks like the others may lead Python to anything,
+//! such as a module that a module imports.
 //! A name is listed here when rebuilding with it, whatever the arguments and the state, only makes
 //! the object it names and calls what it was given, which must be known in turn.
 //! The lists of PyTorch and NNx are data that `tests/fixtures/tools/known_globals.py` writes from

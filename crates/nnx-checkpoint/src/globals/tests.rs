@@ -315,7 +315,7 @@ fn what_other_scanners_flag_is_not_known() {
         if name == "*" {
             continue;
         }
-        // A storage that is pickled without `torch.save`: what it holds is looked at.
+        // A storage that is pickled without `torch.save`: its contents are looked at.
         if !matches!(name, "_load_from_bytes" | "basichandlers" | "ConfigModule") {
             check(Dangerous, &[(module, name)]);
         }
@@ -334,8 +334,8 @@ fn nothing_known_lies_in_a_module_that_other_scanners_flag() {
     let flagged: Vec<&str> = include_str!("tests/scanners.txt")
         .lines()
         .filter_map(|line| line.strip_suffix(" *"))
-        // A constructor of plain data is not the function that evaluates it; and of the programs
-        // of TorchScript, what reads their constants is all that is known.
+        // A constructor of plain data is not the function that evaluates it; and of the programs of
+        // TorchScript, only the function that reads their constants is known.
         .filter(|module| !["builtins", "__builtin__", "__builtins__", "torch.jit"].contains(module))
         .collect();
     let is_flagged = |module: &str| {

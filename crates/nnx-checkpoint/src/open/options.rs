@@ -24,8 +24,8 @@ pub struct OpenOptions {
     /// [`CheckpointReader::globals`](crate::CheckpointReader::globals) tells what is named.
     ///
     /// `getattr` and `functools.partial`, by which Python pickles members of enumerations, methods
-    /// and layers, refuse no file by themselves; what they are given is judged. Default: `false`,
-    /// because a checkpoint has no use for the other names, and what was read may be handed on to
+    /// and layers, refuse no file by themselves; their arguments are judged. Default: `false`,
+    /// because a checkpoint has no use for the other names, and its values may be handed on to
     /// Python.
     pub allow_dangerous_globals: bool,
     /// Whether the checksum of a storage in a PyTorch file is compared when a tensor of it is first
@@ -43,8 +43,8 @@ pub struct OpenOptions {
     /// Python, not as a dict of names. The names of its tensors are the same either way. Default:
     /// `false`.
     pub nested: bool,
-    /// What is wanted of a checkpoint of several processes that has a model and an optimizer.
-    /// Default: [`CheckpointPart::All`].
+    /// The part of a checkpoint of several processes that is read, if it has a model and an
+    /// optimizer. Default: [`CheckpointPart::All`].
     pub part: CheckpointPart,
 }
 

@@ -35,12 +35,13 @@ impl NodeId {
     }
 }
 
-/// The objects of one pickle and how they refer to each other. Identity is kept: what Python
-/// shared is one node, so an unchanged graph pickles back to the same bytes, and cycles are legal.
+/// The objects of one pickle and how they refer to each other. Identity is kept: an object that
+/// Python shared is one node, so an unchanged graph pickles back to the same bytes, and cycles are
+/// legal.
 ///
-/// Whatever an opcode made stays in the graph, even what the pickle itself threw away again (`POP`)
-/// and what the [`root`](Self::root) does not reach: who asks what a file would have done asks
-/// [`ids`](Self::ids).
+/// Every object that an opcode made stays in the graph, even one that the pickle itself threw away
+/// again (`POP`) and one that the [`root`](Self::root) does not reach: [`ids`](Self::ids) gives
+/// everything that a file would have made.
 #[derive(Clone, Debug)]
 pub struct Graph {
     nodes: Vec<Node>,

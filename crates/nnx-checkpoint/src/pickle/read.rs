@@ -29,12 +29,12 @@ const BYTES_PER_NODE: usize = 7;
 const MOST_RESERVED: usize = 1 << 20;
 
 /// Reads one pickle from the start of `bytes` through its `STOP`; returns the objects that it
-/// describes and how many bytes it occupies. What follows is not looked at.
+/// describes and how many bytes it occupies. The bytes behind it are not looked at.
 ///
-/// Every opcode of protocols 0 to 5 is understood as CPython's C unpickler understands it, except
-/// that nothing is imported or called, and except for what no pickler writes and only an attack
-/// needs: filling (`APPEND`, `SETITEM`, `BUILD`, …) something that this pickle did not make, such
-/// as a class or a persistent object, is an error.
+/// Every opcode of protocols 0 to 5 is understood as CPython's C unpickler understands it, with two
+/// exceptions. Nothing is imported or called. An opcode that fills (`APPEND`, `SETITEM`, `BUILD`,
+/// …) an object that this pickle did not make, such as a class or a persistent object, is an error:
+/// no pickler writes it, and only an attack needs it.
 ///
 /// Work and memory are proportional to the bytes that were read.
 ///

@@ -201,7 +201,7 @@ pub(super) fn latin1_keys(graph: &Graph) -> usize {
         .count()
 }
 
-/// The class of what a call makes: module and name.
+/// The class of the object that a call makes: module and name.
 pub(super) fn class<'a>(graph: &'a Graph, object: &Object) -> Option<(&'a str, &'a str)> {
     match object.call {
         Call::Reduce { callable, args } => match global(graph, callable) {

@@ -55,8 +55,8 @@ impl TensorEntry {
     /// The tensor, whose bytes were read and compared with their checksum.
     ///
     /// # Errors
-    /// When its layout has no plain bytes (a sparse tensor, or one on the meta device), it does not
-    /// lie within its storage, or the storage's bytes cannot be read or do not match their checksum.
+    /// When its layout has no plain bytes (a sparse tensor, or one on the meta device), it is not
+    /// within its storage, or the storage's bytes cannot be read or do not match their checksum.
     pub fn tensor(&self) -> Result<Tensor> {
         let tensor = self.unread_tensor()?;
         match tensor.storage().bytes() {
@@ -69,7 +69,7 @@ impl TensorEntry {
     /// not what the file states.
     ///
     /// # Errors
-    /// As for [`tensor`](Self::tensor), but for what the storage's bytes would tell.
+    /// As for [`tensor`](Self::tensor), except for errors in the storage's bytes.
     pub fn unread_tensor(&self) -> Result<Tensor> {
         let missing = || Error::new(ErrorKind::NoSuchTensor);
         let row = self.row().ok_or_else(missing)?;

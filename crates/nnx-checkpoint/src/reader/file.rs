@@ -13,7 +13,7 @@ use crate::open::{OpenOptions, Opened, OpenedTorch, open};
 use crate::safetensors::SafeTensors;
 use crate::source::ByteRange;
 
-/// Reads a file, by what its bytes say that it is.
+/// Reads a file, by the format that its bytes show.
 pub(super) fn read(bytes: &ByteRange, options: &OpenOptions) -> Result<CheckpointReader> {
     match open(bytes, options)? {
         Opened::Torch(opened) => torch(*opened, options),

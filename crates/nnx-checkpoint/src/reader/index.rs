@@ -16,7 +16,7 @@ use crate::unique_keys::{DuplicateRefusingMap, twice};
 
 /// The key that makes a JSON file an index.
 const WEIGHT_MAP: &str = "weight_map";
-/// The key of what else the index tells.
+/// The key of the index's metadata.
 const METADATA: &str = "metadata";
 
 /// The contents of an index.

@@ -57,8 +57,8 @@ impl Contents {
 }
 
 /// Lists the objects below the root, and the constants of a TorchScript program below
-/// `CONSTANTS.c<index>`, as the program calls them. Gives the
-/// tensors, and what the pickle says of each.
+/// `CONSTANTS.c<index>`, as the program calls them. Gives the tensors, and the description of each
+/// in the pickle.
 ///
 /// # Errors
 /// When two values would get one name, a tensor cannot be told, or one of
@@ -208,7 +208,7 @@ impl<'a> Walk<'a> {
         }
         let graph = self.object.graph();
         let wrapper = reachable.wrapper(id);
-        // The attributes of an object that is the whole of its file are what the file is about.
+        // The attributes of an object that is the whole of its file are the contents of the file.
         let is_open = children::is_open(graph, id)
             || (is_root
                 && children::has_attributes(graph, id)

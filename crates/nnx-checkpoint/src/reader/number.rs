@@ -15,7 +15,7 @@ pub(super) fn dtype(node: &Node) -> Option<Dtype> {
     }
 }
 
-/// `torch.tensor` of a Python number; none for what it takes for no number.
+/// `torch.tensor` of a Python number; none for a value that it takes for no number.
 pub(super) fn tensor(node: &Node) -> Option<Result<Tensor>> {
     let bytes = match node {
         #[expect(

@@ -18,7 +18,7 @@ pub(super) struct Reachability<'a> {
     children: NodeMap<Vec<Child<'a>>>,
     wrappers: NodeMap<Wrapper>,
     tensors: Vec<(NodeId, TensorNode)>,
-    /// For every node of the graph: what it is, and, of a tensor, which of them.
+    /// For every node of the graph its kind, and for a tensor its number.
     marks: Vec<Mark>,
 }
 

@@ -117,8 +117,8 @@ impl<'a> Subtree<'a> {
     }
 }
 
-/// Every tensor of a file or a folder by its name, in the order of the file: what `torch.load` and
-/// `safetensors.torch.load_file` give for a file of weights. Names are those of
+/// Every tensor of a file or a folder by its name, in the order of the file: the result of
+/// `torch.load` and `safetensors.torch.load_file` for a file of weights. Names are those of
 /// [`CheckpointReader::default_root`].
 ///
 /// ```no_run

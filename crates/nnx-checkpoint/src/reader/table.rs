@@ -22,7 +22,7 @@ pub(super) struct TensorRow {
     pub(super) dtype: Dtype,
     /// Bytes of the tensor when contiguous.
     pub(super) byte_len: u64,
-    /// Which of the storages of the file it is of.
+    /// The number of its storage among those of the file.
     pub(super) storage: Option<usize>,
     /// PyTorch's name of the layout.
     pub(super) layout: &'static str,

@@ -399,7 +399,7 @@ fn what_is_written_behind_garbage_was_named_all_the_same() {
     assert_eq!(error.offset(), Some(2));
 }
 
-/// A file of another kind is named by what it is.
+/// The error for a file of another kind names the kind.
 #[test]
 fn what_people_take_for_a_checkpoint_is_named() {
     #[track_caller]

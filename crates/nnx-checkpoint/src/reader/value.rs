@@ -1,7 +1,8 @@
-//! Values that are no tensors, with their types: what a training is configured with.
+//! Values that are no tensors, with their types, such as the configuration of a training.
 //!
-//! Nothing is called to get them. What Python would make by a call of a class or function is the
-//! name of it with its arguments, and what an object has as attributes is what its pickle has.
+//! Nothing is called to get them. For an object that Python would make by a call of a class or
+//! function, the value is the name of the class or function with its arguments. The attributes of
+//! an object are those in its pickle.
 
 use crate::pickle::{Call, Graph, Node, NodeId, Text};
 use crate::torch::TorchObject;
@@ -14,7 +15,7 @@ const MAX_CHARACTERS: usize = 2000;
 const MAX_MEMBERS: usize = 200;
 /// Containers within one another; deeper ones are described in words.
 const MAX_DEPTH: usize = 16;
-/// Values within one value, all levels together; what is beyond is left out and counted.
+/// Values within one value, all levels together; the others are left out and counted.
 const MAX_VALUES: usize = 2000;
 
 /// A value of a pickle that is no tensor, as far as it is plain.
@@ -89,7 +90,7 @@ pub enum PickledValue {
     Other(String),
 }
 
-/// The value of a node, if it is plain, or made of what is.
+/// The value of a node, if it is plain, or made of plain values.
 pub(super) fn value(object: &TorchObject, id: NodeId) -> Option<PickledValue> {
     let mut reader = ValueReader {
         object,

@@ -5,8 +5,8 @@ use indexmap::IndexMap;
 use crate::Tensor;
 use crate::shards::{Sized, split};
 
-/// Which of the tensors come into which file, by their places, so that no file has more bytes of
-/// tensors than `max_bytes`, in the order given.
+/// Splits tensors into files, by their places, so that no file has more bytes of tensors than
+/// `max_bytes`, in the order given.
 ///
 /// A tensor that is larger gets a file of its own; tensors of one storage stay together and count
 /// once. There is always at least one file.

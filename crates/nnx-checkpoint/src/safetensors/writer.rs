@@ -65,7 +65,7 @@ pub fn write_within(
 pub(crate) struct FileLayout {
     /// Everything in front of the tensors' bytes, padded.
     pub(crate) header: Vec<u8>,
-    /// Which tensor follows which, by their places among those given.
+    /// The order of the tensors in the file, by their places among those given.
     pub(crate) order: Vec<usize>,
 }
 
@@ -129,7 +129,7 @@ pub(crate) fn lay_out(
     })
 }
 
-/// A tensor with what the header says of it.
+/// A tensor with its entry in the header.
 struct Entry<'a> {
     index: usize,
     name: &'a str,

@@ -27,7 +27,7 @@ pub(crate) struct NewFile {
 
 impl NewFile {
     /// A new empty file beside the target, with the mode that the target has or would get. Missing
-    /// folders are made, and what a killed process left of the same target is removed.
+    /// folders are made, and files that a killed process left of the same target are removed.
     ///
     /// # Errors
     /// When the target is a directory, a pipe, a socket or a device, its links lead in a circle, or

@@ -69,8 +69,8 @@ pub(super) fn claim(file: &NamedTempFile) -> bool {
     }
 }
 
-/// Removes the temporary files of a target whose process is gone. What cannot be removed stays: it
-/// is in nobody's way.
+/// Removes the temporary files of a target whose process is gone. A file that cannot be removed
+/// stays, and does no harm.
 #[cfg(unix)]
 pub(super) fn remove(folder: &Path, name: &TemporaryName) {
     let Ok(entries) = fs::read_dir(folder) else {

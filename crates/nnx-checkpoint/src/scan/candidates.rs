@@ -89,8 +89,8 @@ fn walk(path: &Path, entered: &mut HashSet<PathBuf>, found: &mut Vec<Candidate>)
     }
 }
 
-/// The contents of a folder, and what stopped the listing of it; none when the path is no folder,
-/// nothing when it was entered before.
+/// The contents of a folder, and the error that stopped the listing of it; none when the path is no
+/// folder, nothing when it was entered before.
 fn members(
     path: &Path,
     entered: &mut HashSet<PathBuf>,

@@ -35,8 +35,8 @@ impl FileFingerprint {
     /// The bytes of the file.
     ///
     /// # Errors
-    /// When it is no regular file or cannot be read; when it has no size and yet holds something, as
-    /// the files of `/proc` do: what they hold is made as it is read, and may never end.
+    /// When it is no regular file or cannot be read; when it has no size and yet holds something,
+    /// as the files of `/proc` do: their contents are made as they are read, and may never end.
     pub(super) fn open(&self, path: &Path) -> Result<Source, ScanError> {
         let source = if self.len > MAX_READ_BYTES {
             Source::open(path)?

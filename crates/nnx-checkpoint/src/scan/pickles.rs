@@ -1,4 +1,4 @@
-//! Pickles, one behind the other, and what they name.
+//! Pickles, one behind the other, and the names in them.
 
 use std::collections::HashSet;
 
@@ -81,8 +81,8 @@ impl Scanner {
         self.fail(ScanError::new("limit_exceeded", message), place);
     }
 
-    /// Adds what a pickle names, and looks into the byte strings that it holds. Of a pickle that is
-    /// not `whole` no one can tell what it would do with what a call gives.
+    /// Adds the names in a pickle, and looks into the byte strings that it holds. Of a pickle that
+    /// is not `whole` no one can tell how it would use the result of a call.
     fn graph(&mut self, graph: &Graph, start: u64, place: &EntryPath, whole: bool) {
         let mut sound = storages::only_restored(graph, &self.limits);
         if whole {

@@ -94,7 +94,7 @@ impl FileReport {
         self.path.as_deref()
     }
 
-    /// The worst of what was found.
+    /// The worst of the findings.
     pub fn verdict(&self) -> Verdict {
         self.verdict
     }

@@ -1,8 +1,8 @@
 //! Tensors that were pickled without `torch.save`.
 //!
 //! Their storages are calls of `torch.storage._load_from_bytes`, which gives its argument to
-//! `torch.load`. If that is a legacy stream, what unpickling it runs is what its pickles name, and
-//! those are looked at like all bytes within a pickle.
+//! `torch.load`. If that is a legacy stream, unpickling it runs the names in its pickles, and those
+//! are looked at like all bytes within a pickle.
 
 use std::collections::{HashMap, HashSet};
 

@@ -113,7 +113,7 @@ fn no_prefix_hides_what_follows_it() {
     );
 }
 
-/// Where names are of no known harm, what could not be followed is no reason to go on.
+/// Where names are of no known harm, a part that could not be followed is no reason to go on.
 #[test]
 fn what_cannot_be_followed_and_names_something_is_not_clean() {
     check(b"F 1.0\n0ccollections\nOrderedDict\n)R.", Verdict::Unjudged);

@@ -74,7 +74,7 @@ pub trait Folder: fmt::Debug + Send + Sync {
     fn path(&self, name: &str) -> PathBuf;
 }
 
-/// The names of what is directly in a folder.
+/// The names of the files and folders directly in a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FolderEntries {
     /// The names of the files.

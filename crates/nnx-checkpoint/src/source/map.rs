@@ -24,7 +24,7 @@ pub(super) fn map(file: &File) -> io::Result<Bytes> {
 /// Bytes of memory from which huge pages are worth a call.
 #[cfg(target_os = "linux")]
 const LEAST_BYTES: usize = 4 << 20;
-/// Bytes of a page, or of several: what is advised on begins and ends at a multiple.
+/// Bytes of a page, or of several: advice is given for a range that begins and ends at a multiple.
 #[cfg(target_os = "linux")]
 const PAGE_BYTES: usize = 64 << 10;
 
@@ -43,7 +43,7 @@ pub(crate) fn prefer_huge_pages<T>(memory: &mut [T]) {
         .saturating_sub(start.addr());
     let rest = len.saturating_sub(skipped);
     let len = rest.saturating_sub(rest % PAGE_BYTES);
-    // SAFETY: the range lies within memory that this function has to itself, as it
+    // SAFETY: the range is within memory that this function has to itself, as it
     // begins at its first whole page and ends behind its last one, and the advice changes how the system
     // backs the range, never what is in it.
     // A refusal is ignored: pages stay small then.

@@ -169,6 +169,15 @@ impl ByteRange {
         Ok(all.into())
     }
 
+    /// Fills `into` with the bytes from `start` on.
+    ///
+    /// # Errors
+    /// When they are not all there, or the source cannot be read.
+    pub(crate) fn read_at(&self, start: u64, into: &mut [u8]) -> Result<()> {
+        let part = self.slice(start, into.len() as u64)?;
+        part.source.read_at(part.start, into)
+    }
+
     /// The bytes from `start` to the end of the range, up to `most` of them.
     ///
     /// # Errors
@@ -207,7 +216,7 @@ impl ByteRange {
     }
 
     /// Reads the bytes piece by piece. Those of a file are read into one piece of memory, although
-    /// they may be mapped: what is read so does not count as memory of this process.
+    /// they may be mapped: bytes that are read so do not count as memory of this process.
     ///
     /// # Errors
     /// When the source cannot be read, or `each` fails.

@@ -35,8 +35,8 @@ impl LazyBits {
     /// The bits of a view of that dtype.
     ///
     /// # Errors
-    /// When PyTorch has no such values: the conjugate of what is not complex, or the negative of
-    /// what it cannot negate.
+    /// When PyTorch has no such values: the conjugate of a dtype that is not complex, or the
+    /// negative of one that it cannot negate.
     pub(super) fn new(dtype: Dtype, conj: bool, neg: bool) -> Result<Self> {
         if conj && !dtype.is_complex() {
             return Err(Error::malformed(format!(

@@ -18,8 +18,8 @@ pub struct SafeTensorsView<'a> {
 
 impl Tensor {
     /// The tensor for the functions of the crate `safetensors`, which take a
-    /// [`View`](::safetensors::View) whose methods cannot fail: what can fail is done here. The bytes
-    /// are borrowed where they are in row-major order.
+    /// [`View`](::safetensors::View) whose methods cannot fail: every step that can fail is done
+    /// here. The bytes are borrowed where they are in row-major order.
     ///
     /// ```
     /// use nnx_checkpoint::{Dtype, Tensor};

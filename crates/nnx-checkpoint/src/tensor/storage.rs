@@ -4,6 +4,7 @@ mod chunks;
 mod derived;
 mod joined;
 mod record;
+mod stored_range;
 
 use std::fmt;
 use std::io::Write;
@@ -14,8 +15,9 @@ use bytes::Bytes;
 
 pub use self::chunks::Chunk;
 pub(crate) use self::derived::DerivedTensor;
-pub(crate) use self::joined::{JoinedTensor, StoredRange, TensorChunk, TensorChunks};
+pub(crate) use self::joined::{JoinedTensor, TensorChunk, TensorChunks};
 pub(crate) use self::record::{ByteOrder, Record, RecordContent};
+pub(crate) use self::stored_range::StoredRange;
 use crate::error::{Error, Result};
 use crate::source::{ByteRange, CHUNK_BYTES};
 use crate::{Dtype, Limits, Tensor};
@@ -53,6 +55,14 @@ enum StorageSource {
     Joined(Box<JoinedTensor>),
     /// They are the elements of a tensor of another storage.
     Computed(Box<DerivedTensor>),
+}
+
+/// A part of the bytes of a storage.
+pub(crate) enum StoragePart<'a> {
+    /// They are in memory.
+    Bytes(&'a [u8]),
+    /// They are in a source as they are, and were not read.
+    Stored(&'a StoredRange),
 }
 
 impl Storage {
@@ -234,16 +244,8 @@ impl Storage {
         if let Some(bytes) = self.in_memory() {
             return bytes.chunks(CHUNK_BYTES).try_for_each(each);
         }
-        if let Some(range) = self.verbatim()? {
-            if !self.has_checksum() {
-                return range.chunks(each);
-            }
-            let mut hasher = crc32fast::Hasher::new();
-            range.chunks(&mut |chunk| {
-                hasher.update(chunk);
-                each(chunk)
-            })?;
-            return self.compare(hasher.finalize());
+        if let Some(stored) = self.stored()? {
+            return stored.chunks(each);
         }
         match &self.0.source {
             StorageSource::Chunks(ranges) => ranges.iter().try_for_each(|range| range.chunks(each)),
@@ -291,20 +293,29 @@ impl Storage {
         }
     }
 
-    /// The ranges that hold the bytes as they are, one behind the other, where a tensor that several
-    /// processes saved is in such ranges.
+    /// [`verbatim`](Self::verbatim) with the checksum of the bytes.
     ///
     /// # Errors
-    /// When a part of the tensor cannot be opened, or is not what the checkpoint says of it.
-    pub(crate) fn stored_ranges(&self) -> Result<Option<Vec<StoredRange>>> {
+    /// As for [`verbatim`](Self::verbatim).
+    pub(crate) fn stored(&self) -> Result<Option<StoredRange>> {
+        let range = self.verbatim()?;
+        Ok(range.map(|range| StoredRange::from_storage(range, self)))
+    }
+
+    /// Gives the bytes part by part: of a tensor that several processes saved, large parts are not
+    /// read.
+    ///
+    /// # Errors
+    /// As for [`chunks`](Self::chunks).
+    pub(crate) fn parts(&self, each: &mut dyn FnMut(StoragePart<'_>) -> Result<()>) -> Result<()> {
         match &self.0.source {
-            StorageSource::Joined(joined) => joined.ranges(),
-            _ => Ok(None),
+            StorageSource::Joined(joined) => joined.parts(each),
+            _ => self.chunks(&mut |bytes| each(StoragePart::Bytes(bytes))),
         }
     }
 
-    /// Looks at what the bytes will be made of, without reading them: whether the parts of a tensor
-    /// that several processes saved are there, and are what the checkpoint says of them.
+    /// Checks the sources of the bytes without reading them: the parts of a tensor that several
+    /// processes saved must be there, and match the description in the checkpoint.
     ///
     /// # Errors
     /// When they are not.
@@ -316,12 +327,12 @@ impl Storage {
         }
     }
 
-    /// Whether there is a checksum to compare the bytes with, which nobody did yet.
-    fn has_checksum(&self) -> bool {
-        let StorageSource::Record(record) = &self.0.source else {
-            return false;
-        };
-        record.has_checksum() && self.0.verified.get().is_none()
+    /// The CRC-32 to compare the bytes with, which nobody did yet.
+    fn checksum(&self) -> Option<u32> {
+        match &self.0.source {
+            StorageSource::Record(record) if self.0.verified.get().is_none() => record.checksum(),
+            _ => None,
+        }
     }
 
     /// Compares the checksum of the bytes as somebody read them with the one that their file states.
@@ -342,7 +353,7 @@ impl Storage {
     /// # Errors
     /// When they differ, or cannot be read.
     fn verify(&self, range: &ByteRange) -> Result<()> {
-        if self.has_checksum() {
+        if self.checksum().is_some() {
             self.compare(range.crc32()?)?;
         }
         Ok(())

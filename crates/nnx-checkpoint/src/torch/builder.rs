@@ -36,9 +36,9 @@ pub struct TorchBuilder {
     globals: HashMap<(String, String), NodeId>,
     /// By the storage's identity; the storage is kept, so that the identity stays its own.
     storages: IndexMap<usize, Built>,
-    /// Which nodes refer to which of the storages.
+    /// The nodes that refer to a storage, each with the number of the storage.
     references: Vec<(NodeId, usize, Option<Dtype>)>,
-    /// By the source's identity: what became of its objects; the source is kept, so that the
+    /// By the source's identity: the copies of its objects. The source is kept, so that the
     /// identity stays its own.
     copied: HashMap<usize, (Arc<TorchObject>, HashMap<NodeId, NodeId>)>,
 }
@@ -240,8 +240,8 @@ impl TorchBuilder {
         copied.insert(id, with);
     }
 
-    /// An object of another graph, with everything it refers to. What several copied objects of one
-    /// file share, they share here too.
+    /// An object of another graph, with everything it refers to. Objects that several copied
+    /// objects of one file share are shared here too.
     ///
     /// # Errors
     /// As for [`tensor`](Self::tensor), and when a storage cannot be read.

@@ -1,9 +1,9 @@
-//! Zip archives that are no checkpoint, by what they hold.
+//! Zip archives that are no checkpoint, by their contents.
 
 use crate::error::{Error, ErrorKind, shown};
 use crate::zip::ZipArchive;
 
-/// The folder that macOS adds to what it packs.
+/// The folder that macOS adds to its archives.
 pub(super) const MACOS: &str = "__MACOSX";
 
 /// Whether `torch.package` wrote the archive.

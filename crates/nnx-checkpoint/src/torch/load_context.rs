@@ -38,11 +38,11 @@ impl LoadContext {
         }
     }
 
-    /// Reads the pickle at the start of `bytes`, and looks at what it names. `entry` is the archive
-    /// entry that it fills, `start` the byte of it, or of the file, where it begins.
+    /// Reads the pickle at the start of `bytes`, and looks at the names in it. `entry` is the
+    /// archive entry that it fills, `start` the byte of it, or of the file, where it begins.
     ///
-    /// A pickle that breaks off is judged by what it had named until then, because Python would
-    /// have called that by the time at which it notices.
+    /// A pickle that breaks off is judged by the names before the break, because Python would have
+    /// called them before it notices.
     ///
     /// # Errors
     /// When a dangerous global is named and such are refused; when the pickle names an entry of

@@ -18,8 +18,8 @@ use crate::pickle::{self, Graph, Node, NodeId, Text};
 pub(crate) struct NumberedPickle {
     /// The pickle.
     pub(crate) program: Vec<u8>,
-    /// Which of the object's storages has which number. A storage that the root does not refer to
-    /// has none.
+    /// The object's storages in the order of their numbers. A storage that the root does not refer
+    /// to has no number.
     pub(crate) storages: Vec<usize>,
 }
 
@@ -52,8 +52,8 @@ impl NumberedPickle {
     }
 }
 
-/// The same graph with other keys in the persistent ids. What else refers to such an id or to a key
-/// in it keeps the old one.
+/// The same graph with other keys in the persistent ids. Other references to such an id or to a key
+/// in it keep the old one.
 fn renumbered(
     object: &TorchObject,
     graph: &Graph,
@@ -89,5 +89,5 @@ fn renumbered(
     renumbered
 }
 
-/// Which member of `('storage', class, key, location, count)` is the key.
+/// The position of the key in `('storage', class, key, location, count)`.
 const KEY_MEMBER: usize = 2;

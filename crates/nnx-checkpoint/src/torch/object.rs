@@ -191,7 +191,7 @@ impl PickledObject {
         &self.object
     }
 
-    /// Which object it is.
+    /// The id of the object in the graph.
     pub fn id(&self) -> NodeId {
         self.id
     }

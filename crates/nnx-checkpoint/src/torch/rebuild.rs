@@ -1,7 +1,7 @@
 //! From a rebuild call in the graph to a tensor.
 //!
-//! The functions and what each does with its arguments are those of PyTorch's modules
-//! `torch._utils`, `torch._tensor` and `torch.nn.parameter`.
+//! The functions and their use of the arguments are those of PyTorch's modules `torch._utils`,
+//! `torch._tensor` and `torch.nn.parameter`.
 
 use super::object::TorchObject;
 use crate::error::{Error, Result};
@@ -57,13 +57,13 @@ impl TorchObject {
     /// [`tensor`](Self::tensor), whose bytes are read when they are asked for.
     ///
     /// # Errors
-    /// As for [`tensor`](Self::tensor), but for what the storage's bytes would tell.
+    /// As for [`tensor`](Self::tensor), except for errors in the storage's bytes.
     pub fn unread_tensor(&self, id: NodeId) -> Result<Option<Tensor>> {
         let info = self.tensor_info(id)?;
         info.map(|info| self.tensor_of(&info, id)).transpose()
     }
 
-    /// The tensor of a node, of which this is what the pickle says.
+    /// The tensor of a node; `info` is its description in the pickle.
     ///
     /// # Errors
     /// As for [`unread_tensor`](Self::unread_tensor).

@@ -1,8 +1,8 @@
 //! The storages that a pickle refers to.
 //!
-//! A file has tens of thousands of storages and many times as many nodes. What is known of each is
-//! in dense tables: the entries in a vector, their keys in one text, and for each node of the graph
-//! a number. A [`Storage`] is made when it is first asked for, and then read when its bytes are.
+//! A file has tens of thousands of storages and many times as many nodes. Dense tables describe
+//! them: the entries are in a vector, their keys in one text, and each node of the graph has a
+//! number. A [`Storage`] is made when it is first asked for, and then read when its bytes are.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -23,7 +23,7 @@ use crate::{Dtype, Storage};
 struct StorageEntry {
     /// The name of the storage within the file: where it is among the keys.
     key: Range<usize>,
-    /// Which of the locations the storage was on.
+    /// The number of the location that the storage was on.
     location: usize,
     /// Bytes of the whole storage.
     byte_len: usize,
@@ -46,7 +46,7 @@ pub(super) enum EntryBytes {
 /// A reference of the pickle to a storage, or to a part of one.
 #[derive(Clone, Debug)]
 pub(super) struct Reference {
-    /// Which storage.
+    /// The number of the storage.
     pub(super) index: usize,
     /// The dtype of a typed storage class; none for `UntypedStorage`.
     pub(super) dtype: Option<Dtype>,

@@ -1,4 +1,4 @@
-//! Whole files made here: where their errors are, and what they may cost.
+//! Whole files made here: the places in their errors, and their cost.
 
 use bytes::Bytes;
 
@@ -160,7 +160,7 @@ fn a_key_or_location_that_many_ids_share_is_checked_before_it_is_copied() {
         &long,
         &format!("the location of a storage must have at most 255 bytes, got 1048576: `{shown}`"),
     );
-    // Just so long is fine; what is missing then is the record.
+    // Just so long is fine; the error then is that the record is missing.
     check(&long[..255], "cpu", "no record of storage");
 }
 

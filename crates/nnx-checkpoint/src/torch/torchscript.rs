@@ -1,7 +1,7 @@
 //! TorchScript archives: the tensors beside the program.
 //!
 //! The module itself is in `data.pkl`, as an object of a class `__torch__.…` with its attributes;
-//! the program under `code/` is not looked at. What the program uses as constants is a tuple in
+//! the program under `code/` is not looked at. The constants of the program are a tuple in
 //! `constants.pkl`, whose storages are under `constants/` instead of `data/`. The layout is that of
 //! `torch/csrc/jit/serialization/export_module.cpp`.
 

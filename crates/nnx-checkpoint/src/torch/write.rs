@@ -79,8 +79,8 @@ pub(crate) fn archive_root(path: &Path) -> String {
     }
 }
 
-/// Writes the bytes of a storage, and gives their CRC-32. What has to be computed or inflated is not
-/// kept.
+/// Writes the bytes of a storage, and gives their CRC-32. Bytes that have to be computed or
+/// inflated are not kept.
 fn write_storage(w: &mut &mut dyn Write, storage: &Storage) -> Result<u32> {
     if !storage.is_mapped() || storage.byte_len() < LARGE_BYTES {
         let mut hasher = crc32fast::Hasher::new();

@@ -148,7 +148,7 @@ fn bound(entries: &mut [ZipEntry], directory: u64) -> Result<()> {
     }
     let mut bound = directory;
     for entry in order.into_iter().rev() {
-        // The extra fields of the local header are not known yet; what is known must fit.
+        // The extra fields of the local header are not known yet; the known fields must fit.
         let end = entry
             .header
             .checked_add(LOCAL_BYTES)

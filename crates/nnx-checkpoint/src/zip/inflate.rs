@@ -9,8 +9,8 @@ const MAX_RATIO: u64 = 1_032;
 /// Bytes of the first and of the largest step by which the output grows.
 const STEPS: (usize, usize) = (64 << 10, 64 << 20);
 
-/// Inflates a raw deflate stream that must give exactly `size` bytes and end with its input.
-/// Memory grows with what comes out, never with what is stated.
+/// Inflates a raw deflate stream that must give exactly `size` bytes and end with its input. Memory
+/// grows with the inflated bytes, never with the stated size.
 pub(super) fn inflate(deflated: &[u8], size: u64) -> Result<Vec<u8>> {
     if size.div_ceil(MAX_RATIO) > deflated.len() as u64 {
         return Err(Error::malformed(format!(

@@ -7,11 +7,12 @@ use super::fields::{
 };
 use crate::error::{Error, Result, shown, shown_bytes};
 
-/// Bytes that a local header can take.
+/// Bytes that a local header can take: no more than there are in front of the content.
 pub(super) fn header_len(entry: &ZipEntry) -> u64 {
-    LOCAL_BYTES
-        .saturating_add(entry.name.len() as u64)
-        .saturating_add(u16::MAX.into())
+    let least = LOCAL_BYTES.saturating_add(entry.name.len() as u64);
+    let most = least.saturating_add(u16::MAX.into());
+    let room = entry.bound.saturating_sub(entry.header);
+    room.saturating_sub(entry.compressed).clamp(least, most)
 }
 
 /// Where the content of an entry begins, counted from the local header, as errors are; `own` are the
@@ -28,6 +29,7 @@ pub(super) fn content(own: &[u8], entry: &ZipEntry) -> Result<usize> {
     let crc = fields.u32()?;
     let (compressed, size) = (fields.u32()?, fields.u32()?);
     let (name, extra) = (fields.u16()?, fields.u16()?);
+    let header = content_start(entry, name, extra)?;
     let name = fields.take(name.into())?;
     let extra = fields.section(extra.into(), "extra fields")?;
 
@@ -69,7 +71,13 @@ pub(super) fn content(own: &[u8], entry: &ZipEntry) -> Result<usize> {
         }
     }
 
-    let header = fields.position();
+    Ok(header)
+}
+
+/// Where the content begins behind a header with a name and extra fields of these lengths.
+fn content_start(entry: &ZipEntry, name: u16, extra: u16) -> Result<usize> {
+    let parts = [LOCAL_BYTES, name.into(), extra.into()];
+    let header = parts.into_iter().fold(0, u64::saturating_add);
     let start = entry.header.checked_add(header);
     let end = start.and_then(|start| start.checked_add(entry.compressed));
     match end {

@@ -33,7 +33,8 @@ Exit status: 0, or 2 when the file could not be written.";
 
 #[derive(Debug, Args)]
 pub(crate) struct Train {
-    /// What is trained and how: a YAML file with the keys of `run.yaml`, or the `run.yaml` of a run
+    /// The model and the training: a YAML file with the keys of `run.yaml`, or the `run.yaml` of a
+    /// run
     pub(crate) config: PathBuf,
     /// The data to train on: a `.npz`, `.safetensors` or `.csv` file, tokens in a `.npy` file, or a
     /// folder with images

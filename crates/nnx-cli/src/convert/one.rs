@@ -10,7 +10,7 @@ use nnx::checkpoint::{
 };
 
 use super::{failure, report};
-use crate::arguments::Convert;
+use crate::arguments::{Convert, Distributed};
 use crate::failure::Failure;
 use crate::interrupt::{Interrupt, STATUS};
 use crate::opened::part_of;
@@ -25,8 +25,8 @@ pub(super) fn run(
     options: &ConvertOptions,
     interrupt: &Interrupt,
 ) -> Outcome {
-    let tag = arguments.distributed.tag.as_deref();
-    let source = match part_of(&arguments.source, tag) {
+    let Distributed { part, tag } = &arguments.distributed;
+    let source = match part_of(&arguments.source, *part, tag.as_deref()) {
         Ok(source) => source,
         Err(failure) => return Outcome::failure(&failure, arguments.json),
     };
@@ -106,7 +106,7 @@ impl<'a> Ends<'a> {
                 let path = crate::hub::local(source)?;
                 let (folder, name) = LocalFolder::for_path(&path, path.is_dir())?;
                 let folder = Box::new(folder);
-                Ok(Self::Remote(Remote { folder, name }, target))
+                Ok(Self::Remote(Remote::new(folder, name), target))
             }
         }
     }

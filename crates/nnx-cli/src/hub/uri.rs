@@ -1,22 +1,22 @@
-//! `hf://owner/name[@revision][/file]`: a path on the Hub.
+//! `hf://owner/name[@revision][/file]`: a path on the Hub. The file may be a folder.
 
 use std::borrow::Cow;
 use std::path::Path;
 
 use crate::failure::Failure;
-use crate::remote::Remote;
+use crate::remote::{Remote, file_url_path};
 
 /// The prefix of such a path.
 const SCHEME: &str = "hf://";
 
-/// The path on this machine. A file or a folder on the Hub is downloaded into the cache first; a
-/// path on the disk is returned as it is.
+/// The path on this machine. A file or a folder on the Hub is downloaded into the cache first, and
+/// a `file://` URL is decoded; a path on the disk is returned as it is.
 ///
 /// # Errors
-/// When the text is not a valid path on the Hub, or the download fails.
+/// When the text is not a valid path on the Hub or of a file, or the download fails.
 pub(crate) fn local(path: &Path) -> Result<Cow<'_, Path>, Failure> {
     match path.to_str().and_then(|path| path.strip_prefix(SCHEME)) {
-        None => Ok(Cow::Borrowed(path)),
+        None => file_url_path(path),
         Some(path) => remote::download(path).map(Cow::Owned),
     }
 }
@@ -68,10 +68,29 @@ mod remote {
             Some(file) if WeightsName::is_index(file) => hub
                 .snapshot(&path.repo, &options)
                 .map(|folder| folder.join(file)),
-            Some(file) => hub.download(&path.repo, file, &options),
+            Some(file) => match hub.download(&path.repo, file, &options) {
+                Err(error) if matches!(error.kind(), ErrorKind::EntryNotFound { .. }) => {
+                    folder_of(&hub, &path.repo, file, options).unwrap_or(Err(error))
+                }
+                done => done,
+            },
             None => hub.snapshot(&path.repo, &options),
         };
         found.map_err(|error| path.failure(&hub, text, error))
+    }
+
+    /// The folder of that name in a repository, in the cache; `None` if no file is in it.
+    fn folder_of(
+        hub: &Hub,
+        repo: &RepoId,
+        name: &str,
+        options: SnapshotOptions,
+    ) -> Option<nnx::hub::Result<PathBuf>> {
+        let options = options.allow_patterns([format!("{name}/")]);
+        match hub.snapshot_files(repo, &options) {
+            Ok(snapshot) if snapshot.files.is_empty() => None,
+            done => Some(done.map(|snapshot| snapshot.folder.join(name))),
+        }
     }
 
     pub(super) fn folder(text: &str) -> Result<Option<Remote>, Failure> {
@@ -84,16 +103,23 @@ mod remote {
         let hub = Hub::from_env()?;
         let folder = hub.folder(&path.repo, revision);
         let folder = folder.map_err(|error| path.failure(&hub, text, error))?;
-        if let Some(file) = &path.file
-            && !folder.has_file(file)?
-        {
+        let Some(file) = &path.file else {
+            return Ok(Some(Remote::on_hub(folder, None)));
+        };
+        if let Some(folder) = folder.below(file) {
+            return Ok(Some(Remote::on_hub(folder, None)));
+        }
+        if !folder.has_file(file)? {
             // The Hub tells what is wrong.
             let opened = hub.open(&path.repo, revision, file);
             opened.map_err(|error| path.failure(&hub, text, error))?;
         }
-        Ok(Some(Remote {
-            folder: Box::new(folder),
-            name: path.file,
+        // The files that an index names are in its folder.
+        let parts = file.rsplit_once('/');
+        let below = parts.and_then(|(below, name)| Some((folder.below(below)?, name)));
+        Ok(Some(match below {
+            Some((below, name)) => Remote::on_hub(below, Some(name)),
+            None => Remote::on_hub(folder, Some(file)),
         }))
     }
 
@@ -152,6 +178,7 @@ mod remote {
                     file = rest;
                 }
             }
+            let file = file.map(|file| file.trim_end_matches('/'));
             let file = file.filter(|file| !file.is_empty()).map(str::to_owned);
             if revision.as_deref() == Some("") {
                 return Err(malformed());
@@ -179,6 +206,7 @@ mod remote {
             check("a/b", "a/b", None, None);
             check("a/b/", "a/b", None, None);
             check("a/b/c/d.pt", "a/b", None, Some("c/d.pt"));
+            check("a/b/c/", "a/b", None, Some("c"));
             check("a/b@v1/c", "a/b", Some("v1"), Some("c"));
             check("a/b@refs%2Fpr%2F1/c", "a/b", Some("refs/pr/1"), Some("c"));
             check("a/b@refs/pr/1/c/d", "a/b", Some("refs/pr/1"), Some("c/d"));

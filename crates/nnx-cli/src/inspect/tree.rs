@@ -15,7 +15,7 @@ pub(super) struct Tree<'a> {
     nodes: Vec<Branch<'a>>,
 }
 
-/// One part of a name, with what is below it.
+/// One part of a name, with the parts below it.
 #[derive(Debug, Default)]
 struct Branch<'a> {
     children: IndexMap<&'a str, usize>,

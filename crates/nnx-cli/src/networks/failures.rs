@@ -43,7 +43,7 @@ pub(super) fn unsupported(what: impl Into<String>) -> Failure {
     Failure::new("unsupported", what)
 }
 
-/// What the tensor library refused.
+/// An error of the tensor library.
 #[expect(
     clippy::needless_pass_by_value,
     reason = "it is what `map_err` hands over"

@@ -23,7 +23,12 @@ struct GenerateReport<'a> {
 
 pub(super) fn run(arguments: &Generate) -> Result<Outcome, Failure> {
     let loaded = model::load(&arguments.model)?;
-    let path = arguments.tokenizer.as_ref().unwrap_or(&loaded.tokenizer);
+    let path = arguments.tokenizer.as_ref().or(loaded.tokenizer.as_ref());
+    let path = path.ok_or_else(|| {
+        let what = "the model is in a store, and its tokenizer is not looked for there; give a \
+                    file on the disk with `--tokenizer`";
+        Failure::new("not_found", what)
+    })?;
     if !path.is_file() {
         let what = "the folder of the model has no tokenizer; give one with `--tokenizer`";
         return Err(Failure::new("not_found", what).in_path(path));

@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use nnx::NNModel;
-use nnx::checkpoint::{CheckpointReader, Limits, NNCheckpoint, OpenOptions};
+use nnx::checkpoint::{Limits, NNCheckpoint, OpenOptions};
 use nnx::hub::{ErrorKind, Folder, LoadOptions, ModelHubMixin};
 use nnx::params::{Devices, Value};
 
 use crate::arguments::networks::{Device, Model};
 use crate::failure::Failure;
-use crate::remote_source::remote_source;
+use crate::remote::{Remote, remote_url};
 
 /// The file of a tokenizer, unless a configuration names another.
 const TOKENIZER: &str = "tokenizer.json";
@@ -18,8 +18,8 @@ const TOKENIZER: &str = "tokenizer.json";
 #[derive(Debug)]
 pub(crate) struct Loaded {
     pub(crate) model: NNModel,
-    /// The path of its tokenizer, if it has one.
-    pub(super) tokenizer: PathBuf,
+    /// The path of its tokenizer, if it has one; `None` for a model that is not on the disk.
+    pub(super) tokenizer: Option<PathBuf>,
 }
 
 /// Loads the model.
@@ -32,8 +32,8 @@ pub(crate) fn load(arguments: &Model) -> Result<Loaded, Failure> {
         Device::Cuda => Devices::Cuda,
         Device::Mps => Devices::Mps,
     };
-    if arguments.root.is_none() && crate::remote::store_url(&arguments.model).is_some() {
-        return in_store(&arguments.model, device);
+    if let Some(url) = remote_url(&arguments.model).filter(|_| arguments.root.is_none()) {
+        return in_store(url, device);
     }
     let path = match arguments.root {
         Some(_) => checkpoint_of_run(arguments)?,
@@ -47,22 +47,20 @@ pub(crate) fn load(arguments: &Model) -> Result<Loaded, Failure> {
     let folder = path.parent().unwrap_or(Path::new(""));
     Ok(Loaded {
         model: model.map_err(|error| Failure::from(error).in_path(&path))?,
-        tokenizer: folder.join(TOKENIZER),
+        tokenizer: Some(folder.join(TOKENIZER)),
     })
 }
 
 /// Loads the model of a checkpoint in a store. Its bytes are read once, and not kept on the disk.
-fn in_store(url: &Path, device: Devices) -> Result<Loaded, Failure> {
-    let reader = match remote_source(url)? {
-        Some(remote) => remote.open(&OpenOptions::default())?,
-        None => CheckpointReader::open(url)?,
-    };
+fn in_store(url: &str, device: Devices) -> Result<Loaded, Failure> {
+    let reader = Remote::in_store(url)?.open(&OpenOptions::default())?;
+    let url = Path::new(url);
     let checkpoint = NNCheckpoint::from_reader(&reader, &Limits::default())
         .map_err(|error| error.in_path(url))?;
     let model = NNModel::from_checkpoint_on(&checkpoint, device);
     Ok(Loaded {
         model: model.map_err(|error| Failure::from(error).in_path(url))?,
-        tokenizer: PathBuf::from(TOKENIZER),
+        tokenizer: None,
     })
 }
 
@@ -86,7 +84,7 @@ fn in_folder(path: &Path, device: Devices) -> Result<Loaded, Failure> {
     let name = name.and_then(|name| Path::new(name).file_name());
     Ok(Loaded {
         model,
-        tokenizer: path.join(name.unwrap_or(TOKENIZER.as_ref())),
+        tokenizer: Some(path.join(name.unwrap_or(TOKENIZER.as_ref()))),
     })
 }
 

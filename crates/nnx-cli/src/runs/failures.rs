@@ -1,4 +1,4 @@
-//! What runs refuse, as failures of a command.
+//! Errors of runs, as failures of a command.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Scans files in a store: each is copied to the disk, looked at, and removed.
+//! Scans files in a store: each is copied to the disk, scanned, and removed.
 
 use std::path::Path;
 
@@ -8,31 +8,54 @@ use tempfile::NamedTempFile;
 use super::report::FileLine;
 use crate::failure::Failure;
 use crate::remote::Remote;
-use crate::remote_source::remote_source;
 
-/// The lines of a file, or of the files that are directly in a folder.
+/// The most folders within each other.
+const MAX_DEPTH: usize = 64;
+
+/// The lines of a file, or of the files in a folder and below it. If a file cannot be read, or a
+/// folder cannot be listed, a line says so.
+pub(super) fn scan(url: &str) -> Vec<FileLine> {
+    let mut lines = Vec::new();
+    if let Err(failure) = add(url, 0, &mut lines) {
+        lines.push(FileLine::not_fetched(Path::new(url), failure));
+    } else if lines.is_empty() {
+        let failure = Failure::new("empty", "no file is in the folder").in_path(Path::new(url));
+        lines.push(FileLine::not_fetched(Path::new(url), failure));
+    }
+    lines
+}
+
+/// Adds the lines of a URL.
 ///
 /// # Errors
-/// When the files cannot be listed. A file that cannot be read has a line that says so.
-pub(super) fn scan(url: &Path) -> Result<Vec<FileLine>, Failure> {
-    let Some(remote) = remote_source(url)? else {
-        return Ok(Vec::new());
-    };
-    let names = match remote.name() {
-        Some(name) => vec![name.to_owned()],
-        None => remote.folder.entries()?.files,
-    };
-    if names.is_empty() {
-        return Err(Failure::new("empty", "no file is in the folder").in_path(url));
+/// When the URL is not valid, or a folder that cannot be listed or is too deep.
+fn add(url: &str, depth: usize, lines: &mut Vec<FileLine>) -> Result<(), Failure> {
+    if depth > MAX_DEPTH {
+        let what = format!("expected at most {MAX_DEPTH} folders within each other; scan this one");
+        return Err(Failure::new("limit_exceeded", what).in_path(Path::new(url)));
     }
-    let lines = names.iter().map(|name| {
-        let path = remote.folder.path(name);
-        match copy(&remote, name) {
-            Ok(file) => FileLine::new(&scan::scan_file(file.path())).with_path(&path),
-            Err(failure) => FileLine::not_fetched(&path, failure),
+    let remote = Remote::in_store(url)?;
+    if let Some(name) = remote.name() {
+        lines.push(line(&remote, name));
+        return Ok(());
+    }
+    let entries = remote.folder.entries()?;
+    lines.extend(entries.files.iter().map(|name| line(&remote, name)));
+    for folder in &entries.folders {
+        let url = format!("{}/{folder}/", url.trim_end_matches('/'));
+        if let Err(failure) = add(&url, depth.saturating_add(1), lines) {
+            lines.push(FileLine::not_fetched(Path::new(&url), failure));
         }
-    });
-    Ok(lines.collect())
+    }
+    Ok(())
+}
+
+fn line(remote: &Remote, name: &str) -> FileLine {
+    let path = remote.folder.path(name);
+    match copy(remote, name) {
+        Ok(file) => FileLine::new(&scan::scan_file(file.path())).with_path(&path),
+        Err(failure) => FileLine::not_fetched(&path, failure),
+    }
 }
 
 /// A copy of a file on the disk.

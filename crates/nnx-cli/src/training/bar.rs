@@ -11,10 +11,11 @@ use nnx::train::Progress;
 /// How often the text beside the bar changes.
 const REFRESH: Duration = Duration::from_millis(100);
 
-/// The bar of a terminal, with what the last batch came to.
+/// The bar of a terminal, with the result of the last batch.
 const TEMPLATE: &str = "{msg} [{wide_bar}] {pos} of {len} steps, {speed}, {eta} left";
-/// The same in a terminal of fewer columns than this: the text is cut where the line ends.
+/// The columns that this bar needs.
 const WIDE: u16 = 100;
+/// The same in a terminal of fewer columns: the text is cut where the line ends.
 const NARROW: &str = "{pos}/{len}, {eta} left; {wide_msg}";
 /// The same where the number of steps is not known.
 const ENDLESS: &str = "{pos} steps, {speed}; {wide_msg}";
@@ -60,7 +61,7 @@ impl Display {
         }
     }
 
-    /// What is left at the speed so far.
+    /// The remaining time, at the speed so far.
     fn left(&self) -> Option<String> {
         let left = self
             .total?

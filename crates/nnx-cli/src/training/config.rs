@@ -1,4 +1,4 @@
-//! What is trained, and how.
+//! The configuration of a training, from a file and the arguments.
 
 use std::path::Path;
 
@@ -83,7 +83,7 @@ impl Config {
         Ok(Some(Source { run, checkpoint }))
     }
 
-    /// What a reader should know about the configuration.
+    /// Notes on the configuration for the user.
     pub(super) fn notes(&self, source: Option<&Source>) -> Vec<String> {
         match (self.run.parent(), source) {
             (Some((parent, _)), None) => vec![format!(
@@ -95,7 +95,7 @@ impl Config {
         }
     }
 
-    /// The parameters of the training: those of the file, and what the command says.
+    /// The parameters of the training: those of the file, changed by the arguments.
     ///
     /// # Errors
     /// When they do not go together.

@@ -12,8 +12,9 @@ const ALONE: [&str; 2] = ["--overwrite", "--weights-only"];
 pub(super) fn command(words: impl Iterator<Item = OsString>, run: &str, epochs: usize) -> String {
     let mut out = "nnx".to_owned();
     let words = words.skip(1);
-    let words: Vec<_> = { words.map(|word| word.to_string_lossy().into_owned()) }.collect();
-    // What is behind `--` is no option.
+    let words = words.map(|word| word.to_string_lossy().into_owned());
+    let words: Vec<String> = words.collect();
+    // The words after `--` are not options.
     let end = words.iter().position(|word| word == "--");
     let (options, others) = words.split_at(end.unwrap_or(words.len()));
     let mut words = options.iter();

@@ -14,9 +14,9 @@ use crate::networks::data::{Data, in_batches};
 pub(super) struct Loaders {
     pub(super) train: Box<dyn Loader>,
     pub(super) val: Option<Box<dyn Loader>>,
-    /// What a split kept for a test.
+    /// The part of the data that a split kept for a test.
     pub(super) test: Option<Vec<Batch>>,
-    /// What a reader should know about how the files were read.
+    /// Notes for the user on how the files were read.
     pub(super) notes: Vec<String>,
 }
 
@@ -109,7 +109,7 @@ fn whole(samples: Samples, arguments: &Train) -> Result<Box<dyn Loader>, Failure
     }
 }
 
-/// A graph of which these nodes count; nothing if there is none of them.
+/// A graph of which these nodes count; nothing if there are no such nodes.
 fn part_of(graph: &GraphDataset, nodes: Option<Vec<usize>>) -> Result<Option<Vec<Batch>>, Failure> {
     match nodes.filter(|nodes| !nodes.is_empty()) {
         Some(nodes) => Ok(Some(graph.part(&nodes)?)),

@@ -1,4 +1,4 @@
-//! What is told of a training at its end.
+//! The report at the end of a training.
 
 use std::path::Path;
 
@@ -33,14 +33,14 @@ struct Object<'a> {
     stopped: bool,
     /// The number of updates, those of a resumed run included where its plan is gone on with.
     updates: i64,
-    /// What the part of the data that was kept for a test came to.
+    /// The evaluation on the part of the data that was kept for a test.
     #[serde(skip_serializing_if = "Option::is_none")]
     test: Option<JsonState>,
     warnings: &'a [String],
     notes: &'a [String],
 }
 
-/// What is left to say of a training.
+/// The parts of the report on a training that ended.
 #[derive(Debug)]
 pub(super) struct End<'a> {
     pub(super) trained: &'a Trained,

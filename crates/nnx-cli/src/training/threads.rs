@@ -9,9 +9,9 @@ use std::process::Command;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 
-/// What candle and rayon read.
+/// The variable that candle and rayon read.
 const THREADS: &str = "RAYON_NUM_THREADS";
-/// What candle reads first, for a part of its operations.
+/// The variable that candle reads first, for a part of its operations.
 const OWN: &str = "CANDLE_NUM_THREADS";
 
 /// Whether this process computes with so many threads.

@@ -16,7 +16,7 @@ use crate::interrupt::Interrupt;
 use crate::networks::model;
 use crate::outcome::Outcome;
 
-/// What PyTorch's default generator begins with where nobody seeds it.
+/// The seed of PyTorch's default generator in a program that sets none.
 const PYTORCH_SEED: u64 = 67_280_421_310_721;
 
 pub(super) fn run(arguments: &Train) -> Result<Outcome, Failure> {
@@ -50,7 +50,7 @@ fn train(arguments: &Train) -> Result<Outcome, Failure> {
         training = training.callback(stopper(&params, patience));
     }
     let trained = training.run().map_err(|error| {
-        // What the net does not take came from the data.
+        // An error of the net is about its input, which comes from the data.
         let is_of_data = matches!(error.kind(), ErrorKind::Net(_));
         let failure = Failure::from(error);
         if is_of_data {

@@ -13,7 +13,7 @@ const DENSITY: f64 = 2.0;
 
 const NAN: f64 = f64::NAN;
 
-/// What `NNRun.load(id)._epoch_series()` of NNx 0.4.1 gives.
+/// The result of `NNRun.load(id)._epoch_series()` in NNx 0.4.1.
 struct Series {
     version: &'static str,
     id: &'static str,
@@ -112,7 +112,7 @@ fn drawing(version: &str, ids: &[&str], more: &[&str]) -> String {
     String::from_utf8(plot(&root(version), ids, "svg", more)).unwrap()
 }
 
-/// The text between two others, and what follows.
+/// The text between two others, and the text behind them.
 fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<(&'a str, &'a str)> {
     let (_, rest) = text.split_once(before)?;
     rest.split_once(after)
@@ -144,7 +144,7 @@ impl Axis {
         });
         let ticks: Vec<(f64, f64)> = ticks.collect();
         let (first, last) = (ticks[0], *ticks.last().unwrap());
-        // An axis of one epoch has one tick: the value is read off where it stands.
+        // An axis of one epoch has one tick: the value is read off at its position.
         let last = match ticks.len() {
             1 => (first.0 + 1.0, first.1 + 1e-9),
             _ => last,
@@ -229,7 +229,7 @@ fn check(drawing: &str, series: &Series, metric: &str, values: &[f64], log: bool
     let marks = marks(drawing, series.id, metric);
     assert_eq!(marks.len(), expected.len(), "{} {metric}", series.id);
     let joined = points(drawing, series.id, metric);
-    // What has no neighbour has no line.
+    // A mark without a neighbour has no line.
     assert_eq!(joined.len(), if marks.len() > 1 { marks.len() } else { 0 });
     for (place, (epoch, value)) in marks.iter().zip(&expected) {
         let found = (x.value(place.0), y.value(place.1));
@@ -363,7 +363,7 @@ fn what_is_missing_is_a_gap() {
     }
 }
 
-/// Losses as large and small as floats are: every coordinate of the drawing lies within it.
+/// Losses as large and small as floats are: every coordinate of the drawing is within it.
 #[test]
 fn no_loss_is_drawn_outside() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What `docs/command.md` and the README say about commands, compared with the command.
+//! The statements of `docs/command.md` and the README about commands, compared with the command.
 
 use std::collections::BTreeSet;
 use std::process::Command;

@@ -37,7 +37,7 @@ fn is_of_this_build(file: &Path) -> bool {
         ),
         (cfg!(feature = "run"), begins(&["run_"])),
         (cfg!(feature = "train"), begins(&["train_"])),
-        // `runs_` is what `nnx runs` prints, charts included.
+        // `runs_` begins the names of the files of `nnx runs`, charts included.
         (cfg!(feature = "png"), begins(&["runs_"])),
         (
             cfg!(feature = "hub"),
@@ -49,7 +49,7 @@ fn is_of_this_build(file: &Path) -> bool {
         .all(|(is_built, is_needed)| *is_built || !is_needed)
 }
 
-/// What is wrong with a golden file.
+/// The difference between a golden file and the output of its command.
 fn judge(file: &Path) -> Option<String> {
     let expected = fs::read_to_string(file).expect("a golden file is UTF-8");
     let command = expected.lines().next().expect("a golden file has a line");

@@ -33,7 +33,7 @@ impl Desk {
         }
     }
 
-    /// The command with this Hub, these folders, and nothing of what the machine has of either.
+    /// The command with this Hub and these folders, without the Hub and the folders of the machine.
     fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_nnx"));
         command.args(words).current_dir(self.home.path());
@@ -103,7 +103,7 @@ fn a_checkpoint_is_published_and_fetched() {
     let target = copy.display().to_string();
     desk.succeed(&["pull", REPO, "--to", &target, "--include", "*.safetensors"]);
     assert!(copy.join("model.safetensors").is_file());
-    // The patterns count also for what the cache has already.
+    // The patterns count also for files that the cache has already.
     assert!(!copy.join("config.json").exists());
     desk.fail(&["pull", REPO, "--include", "zzz*"], "no file of");
     // A link in the folder leads elsewhere and is replaced.
@@ -185,7 +185,7 @@ fn a_header_is_read_without_the_file() {
     assert!(!desk.home.path().join("hf/hub").exists(), "a download");
     let ranges = desk.hub.seen().into_iter();
     let ranges: Vec<String> = ranges.filter_map(|seen| seen.range).collect();
-    // The Hub leads to where the file lies, which is asked for the same part.
+    // The Hub redirects to the server that has the file, which is asked for the same part.
     assert!(!ranges.is_empty());
     assert!(
         ranges.iter().all(|range| range == "bytes=0-65535"),
@@ -200,6 +200,79 @@ fn a_header_is_read_without_the_file() {
     ]);
     assert!(said.contains("w"), "{said}");
     assert!(desk.home.path().join("hf/hub").exists());
+}
+
+/// A safetensors file with one tensor of bytes.
+fn weights(name: &str, bytes: usize) -> Vec<u8> {
+    let header = format!(
+        "{{\"{name}\":{{\"dtype\":\"U8\",\"shape\":[{bytes}],\"data_offsets\":[0,{bytes}]}}}}"
+    );
+    let mut file = (header.len() as u64).to_le_bytes().to_vec();
+    file.extend_from_slice(header.as_bytes());
+    file.resize(file.len() + bytes, 7);
+    file
+}
+
+#[test]
+fn shards_in_a_folder_are_beside_their_index() {
+    let desk = Desk::new();
+    let index = r#"{"metadata": {}, "weight_map": {
+        "a": "model-00001-of-00002.safetensors", "b": "model-00002-of-00002.safetensors"}}"#;
+    desk.hub.seed(
+        REPO,
+        &[
+            ("sub/model.safetensors.index.json", index.as_bytes()),
+            ("sub/model-00001-of-00002.safetensors", &weights("a", 9)),
+            ("sub/model-00002-of-00002.safetensors", &weights("b", 9)),
+        ],
+    );
+    let names = |path: &str, options: &[&str]| -> Vec<String> {
+        let path = format!("hf://{REPO}/{path}");
+        let said = desk.succeed(&[&["inspect", &path, "--json"][..], options].concat());
+        let told: serde_json::Value = serde_json::from_str(&said).expect("JSON");
+        let tensors = told["tensors"].as_array().expect("tensors").iter();
+        tensors.map(|tensor| tensor["name"].to_string()).collect()
+    };
+    let index = "sub/model.safetensors.index.json";
+    for path in [index, "sub", "sub/"] {
+        assert_eq!(names(path, &[]), ["\"a\"", "\"b\""], "{path}");
+    }
+    assert_eq!(
+        names("sub/model-00002-of-00002.safetensors", &[]),
+        ["\"b\""]
+    );
+    assert!(!desk.home.path().join("hf/hub").exists(), "a download");
+    // The hashes need the bytes; they are the same in the cache, and without the network.
+    assert_eq!(names("sub", &["--hash"]), ["\"a\"", "\"b\""]);
+    let mut offline = desk.command(&["inspect", &format!("hf://{REPO}/sub")]);
+    let done = offline
+        .env("HF_HUB_OFFLINE", "1")
+        .output()
+        .expect("the command runs");
+    assert!(
+        done.status.success(),
+        "{}",
+        String::from_utf8_lossy(&done.stderr)
+    );
+}
+
+#[test]
+fn a_conversion_reads_by_range() {
+    let desk = Desk::new();
+    let file = weights("w", 3 << 20);
+    desk.hub.seed(REPO, &[("model.safetensors", &file)]);
+    let remote = format!("hf://{REPO}/model.safetensors");
+    desk.succeed(&["convert", &remote, "model.pt"]);
+    assert!(!desk.home.path().join("hf/hub").exists(), "a download");
+    let requests = desk.hub.seen();
+    let blobs: Vec<_> = requests
+        .iter()
+        .filter(|seen| seen.target.contains("/blob/"))
+        .collect();
+    assert!(!blobs.is_empty());
+    assert!(blobs.iter().all(|seen| seen.range.is_some()), "{blobs:?}");
+    let diff = desk.succeed(&["diff", "model.pt", &remote]);
+    assert!(diff.contains("same"), "{diff}");
 }
 
 #[test]

@@ -93,7 +93,7 @@ fn a_killed_conversion_leaves_the_old_file_or_the_new_one() {
     assert_eq!(temporaries(folder.path()), 0);
 }
 
-/// Ctrl-C, and what a service manager sends.
+/// Ctrl-C, and the signal of a service manager.
 #[test]
 fn an_interrupted_conversion_cleans_up() {
     let folder = tempfile::tempdir().expect("a temporary folder");

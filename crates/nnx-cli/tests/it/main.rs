@@ -18,11 +18,15 @@ mod kill;
 #[cfg(feature = "net")]
 mod networks;
 mod sidecars;
+#[cfg(feature = "store")]
+mod store;
 #[cfg(feature = "train")]
 mod train;
 #[cfg(not(feature = "net"))]
 mod without_networks;
 mod without_runs;
+#[cfg(not(feature = "store"))]
+mod without_store;
 #[cfg(not(feature = "train"))]
 mod without_training;
 mod workers;

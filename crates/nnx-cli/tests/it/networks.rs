@@ -268,7 +268,7 @@ fn logits_are_written_as_numpy_would() {
     );
 }
 
-/// The numbers that a prediction is made of, and what was said on standard error.
+/// The numbers of a prediction, and the text on standard error.
 #[track_caller]
 fn logits(arguments: &[&str]) -> (Value, String) {
     let mut all = vec!["predict"];

@@ -23,7 +23,7 @@ fn fixtures() -> PathBuf {
 struct Desk {
     folder: tempfile::TempDir,
     fixture: PathBuf,
-    /// What the fixture says of itself.
+    /// The description in the fixture.
     about: Value,
 }
 
@@ -114,7 +114,7 @@ impl Desk {
     }
 }
 
-/// What a training that succeeds prints as JSON.
+/// The JSON object that a training prints when it succeeds.
 #[track_caller]
 fn object(command: &mut Command) -> Value {
     let done = command.arg("--json").output().unwrap();

@@ -1,4 +1,4 @@
-//! What the commands that run a model say where there are no networks.
+//! Errors of the commands that run a model, in a build without networks.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! What the command that trains says where there is no training.
+//! The error of the command that trains, in a build without training.
 
 use std::process::Command;
 

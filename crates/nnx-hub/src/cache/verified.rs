@@ -24,6 +24,7 @@ const MAX_BYTES: u64 = 64 << 20;
 /// Two writes within one tick of the system's clock give a file the same times. A tick has at most
 /// ten milliseconds on Linux.
 const TICK: Duration = Duration::from_millis(20);
+const NANOSECONDS: i64 = 1_000_000_000;
 
 /// When files of the cache are hashed before they are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,16 +49,17 @@ pub(crate) struct Stamp {
 }
 
 impl Stamp {
-    /// `None` where the system has no times of inodes.
+    /// `None` where the system has no times of inodes, or a time is beyond the year 2262.
     #[cfg(unix)]
     pub(crate) fn new(about: &Metadata) -> Option<Self> {
         use std::os::unix::fs::MetadataExt;
 
-        let nanoseconds = |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000) + rest;
+        let nanoseconds =
+            |seconds: i64, rest: i64| seconds.checked_mul(NANOSECONDS)?.checked_add(rest);
         Some(Self {
             size: about.len(),
-            mtime: nanoseconds(about.mtime(), about.mtime_nsec()),
-            ctime: nanoseconds(about.ctime(), about.ctime_nsec()),
+            mtime: nanoseconds(about.mtime(), about.mtime_nsec())?,
+            ctime: nanoseconds(about.ctime(), about.ctime_nsec())?,
             inode: about.ino(),
         })
     }
@@ -67,7 +69,7 @@ impl Stamp {
         None
     }
 
-    pub(crate) fn of_path(path: &Path) -> Option<Self> {
+    pub(crate) fn from_path(path: &Path) -> Option<Self> {
         Self::new(&path.metadata().ok()?)
     }
 
@@ -79,8 +81,12 @@ impl Stamp {
     }
 
     /// Waits until a further write would give the file another time; `false` if its times are in
-    /// the future.
+    /// the future, or the file system seems to have times of whole seconds, which a second write
+    /// may leave as they are.
     pub(crate) fn settle(&self) -> bool {
+        if self.ctime % NANOSECONDS == 0 {
+            return false;
+        }
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let now = now.map_or(0, |now| now.as_nanos());
         let changed = u128::try_from(self.mtime.max(self.ctime)).unwrap_or_default();
@@ -144,7 +150,7 @@ impl RepoCache {
         let Some(stamp) = stamp else { return };
         for path in [self.blob(digest), self.snapshot(commit).join(name)] {
             let is_file = path.symlink_metadata().is_ok_and(|about| about.is_file());
-            if is_file && Stamp::of_path(&path).is_some_and(|now| now.has_same_contents(&stamp)) {
+            if is_file && Stamp::from_path(&path).is_some_and(|now| now.has_same_contents(&stamp)) {
                 self.add_verified(&path, digest, stamp);
             }
         }
@@ -162,7 +168,7 @@ impl RepoCache {
     /// The files that nobody wrote since they were verified, with their present stamps.
     fn settled(&self, files: BTreeMap<String, VerifiedFile>) -> BTreeMap<String, VerifiedFile> {
         let now = |key: &str, file: &VerifiedFile| {
-            let stamp = Stamp::of_path(&self.root.join(key));
+            let stamp = Stamp::from_path(&self.root.join(key));
             stamp.filter(|now| now.has_same_contents(&file.stamp))
         };
         let stamped = files.into_iter().filter_map(|(key, mut file)| {
@@ -215,5 +221,23 @@ impl RepoCache {
     /// The name of a file in the record; `None` for a path that is not Unicode.
     fn key(&self, path: &Path) -> Option<String> {
         Some(path.strip_prefix(&self.root).ok()?.to_str()?.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Stamp;
+
+    #[test]
+    fn a_time_of_whole_seconds_settles_never() {
+        let stamp = |ctime| Stamp {
+            size: 1,
+            mtime: 1_700_000_000_000_000_000,
+            ctime,
+            inode: 1,
+        };
+        assert!(!stamp(1_700_000_000_000_000_000).settle());
+        // The time of the contents can be set to any value, and does not count.
+        assert!(stamp(1_700_000_000_000_000_001).settle());
     }
 }

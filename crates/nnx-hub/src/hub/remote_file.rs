@@ -14,13 +14,6 @@ use crate::safe_path;
 use crate::transport::TransportError;
 use crate::tree_entry::TreeEntry;
 
-/// The size of the first request for a safetensors header, whose length is not known yet.
-const FIRST_BYTES: u64 = 64 << 10;
-/// The longest header that is accepted, as in the safetensors library.
-const MAX_HEADER_BYTES: u64 = 100_000_000;
-/// The bytes before the header; they contain its length.
-const LENGTH_BYTES: u64 = 8;
-
 /// A file of a repository at one commit, whose parts can be read without a download of the whole.
 ///
 /// Parts have no hash, so damage on the way is not detected.
@@ -119,33 +112,6 @@ impl RemoteFile {
             let cut = TransportError::Broken(format!("{missing} bytes of the file are missing"));
             return Err(request.transport_error(cut));
         }
-        Ok(bytes)
-    }
-
-    /// Reads the beginning of a safetensors file: the eight bytes with the length of the header,
-    /// and the header.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Protocol`](crate::ErrorKind::Protocol) when the file cannot be a safetensors
-    /// file, or an error of the network.
-    pub fn safetensors_header(&self) -> Result<Vec<u8>> {
-        let mut bytes = self.read_range(0..FIRST_BYTES)?;
-        let length = bytes
-            .first_chunk()
-            .map(|length| u64::from_le_bytes(*length));
-        let end = length
-            .filter(|length| *length <= MAX_HEADER_BYTES)
-            .map(|length| length.saturating_add(LENGTH_BYTES))
-            .filter(|end| *end <= self.entry.size)
-            .ok_or_else(|| {
-                let request = self.hub.resolve(&self.repo, &self.commit, &self.entry.path);
-                request.protocol("the file does not begin like a safetensors file")
-            })?;
-        let have = bytes.len() as u64;
-        if have < end {
-            bytes.extend(self.read_range(have..end)?);
-        }
-        bytes.truncate(usize::try_from(end).unwrap_or(usize::MAX));
         Ok(bytes)
     }
 }

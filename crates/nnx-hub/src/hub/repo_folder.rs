@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::repo_id::RepoId;
 use crate::tree_entry::TreeEntry;
 
-/// The files of a repository at one commit, which are read by range: a checkpoint of one or of many
+/// The files of a repository at one commit, or those in a folder of it, which are read by range: a checkpoint of one or of many
 /// files opens without a download.
 ///
 /// Parts of a file have no hash, so damage on the way is noticed only where the file has checksums of
@@ -35,11 +35,14 @@ pub struct RepoFolder {
     hub: Hub,
     repo: RepoId,
     commit: String,
+    /// The folder in the repository, with a slash at its end; empty for the repository itself.
+    prefix: String,
+    /// The files below it, by their whole paths.
     entries: Vec<TreeEntry>,
 }
 
 impl Hub {
-    /// The files of a repository at a revision. They are listed, and none of them is read.
+    /// The files of a repository at a revision. They are listed, and not read.
     ///
     /// # Errors
     /// A refusal of the Hub, or an error of the network.
@@ -50,6 +53,7 @@ impl Hub {
             hub: self.clone(),
             repo: repo.clone(),
             commit,
+            prefix: String::new(),
             entries,
         })
     }
@@ -61,8 +65,26 @@ impl RepoFolder {
         &self.commit
     }
 
+    /// The folder of that name in this one; `None` if no file is in it.
+    pub fn below(&self, name: &str) -> Option<Self> {
+        let prefix = format!("{}{}/", self.prefix, name.trim_end_matches('/'));
+        let entries = self.entries.iter();
+        let entries: Vec<TreeEntry> = entries
+            .filter(|entry| entry.path.starts_with(&prefix))
+            .cloned()
+            .collect();
+        (!entries.is_empty()).then(|| Self {
+            hub: self.hub.clone(),
+            repo: self.repo.clone(),
+            commit: self.commit.clone(),
+            prefix,
+            entries,
+        })
+    }
+
     fn entry(&self, name: &str) -> Option<&TreeEntry> {
-        self.entries.iter().find(|entry| entry.path == name)
+        let mut entries = self.entries.iter();
+        entries.find(|entry| entry.path.strip_prefix(&self.prefix) == Some(name))
     }
 }
 
@@ -70,8 +92,9 @@ impl Folder for RepoFolder {
     fn entries(&self) -> nnx_checkpoint::Result<FolderEntries> {
         let mut entries = FolderEntries::default();
         for entry in &self.entries {
-            match entry.path.split_once('/') {
-                None => entries.files.push(entry.path.clone()),
+            let path = entry.path.strip_prefix(&self.prefix).unwrap_or(&entry.path);
+            match path.split_once('/') {
+                None => entries.files.push(path.to_owned()),
                 Some((folder, _)) if entries.folders.last().is_some_and(|last| last == folder) => {}
                 Some((folder, _)) => entries.folders.push(folder.to_owned()),
             }
@@ -93,11 +116,8 @@ impl Folder for RepoFolder {
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        let repo = format!("hf://{}", self.repo.as_str());
-        match name {
-            "" => PathBuf::from(repo),
-            name => PathBuf::from(format!("{repo}/{name}")),
-        }
+        let path = format!("hf://{}/{}{name}", self.repo.as_str(), self.prefix);
+        PathBuf::from(path.trim_end_matches('/'))
     }
 }
 
@@ -129,6 +149,7 @@ impl fmt::Debug for RepoFolder {
         f.debug_struct("RepoFolder")
             .field("repo", &self.repo)
             .field("commit", &self.commit)
+            .field("prefix", &self.prefix)
             .field("files", &self.entries.len())
             .finish_non_exhaustive()
     }

@@ -15,6 +15,9 @@ use crate::progress::{Direction, Event, Progress};
 /// With more files than this at the same time, each only waits for the others.
 const MAX_WORKERS: usize = 8;
 
+/// The most threads, whatever a caller asks for.
+const MAX_THREADS: usize = 64;
+
 /// One file at a time for each core.
 pub(super) fn default_workers() -> NonZeroUsize {
     let cores = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
@@ -22,12 +25,12 @@ pub(super) fn default_workers() -> NonZeroUsize {
 }
 
 impl Hub {
-    /// Calls `work` for each item, on up to [`max_workers`](Hub::max_workers) threads. The results
-    /// are in the order of the items.
+    /// Calls `work` for each item, on up to [`max_workers`](Hub::max_workers) threads, or as many as
+    /// the system allows. The results are in the order of the items.
     ///
     /// Each call gets a client whose notes and [`Event::Finished`] are passed on in the order of the
     /// items. Items that were started when one fails are completed, as they would be lost otherwise,
-    /// and no other one is started.
+    /// and no other one is started. Their notes are not passed on.
     ///
     /// # Errors
     /// The error of the first item, in their order, whose work failed.
@@ -36,7 +39,7 @@ impl Hub {
         items: &'a [T],
         work: impl Fn(&Self, &'a T) -> Result<R> + Sync,
     ) -> Result<Vec<R>> {
-        let workers = self.max_workers.get().min(items.len());
+        let workers = self.max_workers.get().min(items.len()).min(MAX_THREADS);
         if workers <= 1 {
             return items.iter().map(|item| work(self, item)).collect();
         }
@@ -67,7 +70,11 @@ impl Hub {
         };
         thread::scope(|scope| {
             for _ in 1..workers {
-                scope.spawn(take);
+                let thread = thread::Builder::new().spawn_scoped(scope, take);
+                // The threads that there are do all of the work.
+                if thread.is_err() {
+                    break;
+                }
             }
             take();
         });

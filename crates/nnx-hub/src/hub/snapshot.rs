@@ -13,7 +13,7 @@ use crate::safe_path;
 use crate::setters::setters;
 use crate::tree_entry::TreeEntry;
 
-/// Which files of a repository are requested.
+/// The revision and the files of a request for a repository.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct SnapshotOptions {
@@ -92,10 +92,11 @@ impl Hub {
         if self.offline || options.local_files_only {
             let commit = self.cached(repo, revision, &cache)?;
             let takes = |path: &str| options.takes(path);
-            let files = self.check_cached(repo, revision, &cache, &commit, &takes)?;
+            let (files, known_complete) =
+                self.check_cached(repo, revision, &cache, &commit, &takes)?;
             return Ok(Snapshot {
                 folder: cache.snapshot(&commit),
-                known_complete: cache.listing(&commit).is_some(),
+                known_complete,
                 commit,
                 files,
             });
@@ -135,13 +136,15 @@ impl Hub {
         let cache = self.repo_cache(repo)?;
         if self.offline || options.local_files_only {
             let commit = self.cached(repo, revision, &cache)?;
-            let found = self.check_cached(repo, revision, &cache, &commit, &|path| path == file)?;
+            let (found, is_listed) =
+                self.check_cached(repo, revision, &cache, &commit, &|path| path == file)?;
             if !found.is_empty() {
                 return Ok(cache.snapshot(&commit).join(file));
             }
-            return Err(match cache.listing(&commit) {
-                Some(_) => entry_not_found(repo, revision, file),
-                None => self.not_cached(repo, revision),
+            return Err(if is_listed {
+                entry_not_found(repo, revision, file)
+            } else {
+                self.not_cached(repo, revision)
             });
         }
         let commit = self.repo_info(repo, revision)?.commit;
@@ -261,7 +264,8 @@ impl Hub {
             .ok_or_else(|| self.not_cached(repo, revision))
     }
 
-    /// Checks that the cache has the requested files, and returns their names, sorted.
+    /// Checks that the cache has the requested files. Returns their names, sorted, and whether it
+    /// has the listing of the commit.
     fn check_cached(
         &self,
         repo: &RepoId,
@@ -269,8 +273,10 @@ impl Hub {
         cache: &RepoCache,
         commit: &str,
         takes: &dyn Fn(&str) -> bool,
-    ) -> Result<Vec<String>> {
-        let entries = match cache.listing(commit) {
+    ) -> Result<(Vec<String>, bool)> {
+        let listing = cache.listing(commit);
+        let is_listed = listing.is_some();
+        let entries = match listing {
             Some(entries) => entries
                 .into_iter()
                 .map(|entry| (entry.path, Some((entry.digest, entry.size))))
@@ -298,7 +304,7 @@ impl Hub {
         if missing.is_empty() {
             let mut names: Vec<String> = wanted.into_iter().map(|(name, _)| name).collect();
             names.sort();
-            Ok(names)
+            Ok((names, is_listed))
         } else {
             Err(Error::from(ErrorKind::IncompleteSnapshot {
                 repo: repo.to_string(),

@@ -16,10 +16,11 @@ const XS: [f32; 19] = [
     19.5, 20.0, 20.5, 100.0,
 ];
 
-/// What a float32 loses in a few operations, relative to its size.
+/// The rounding error of a float32 after a few operations, relative to its size.
 const RELATIVE: f32 = 1e-6;
 
-/// What a derivative loses where it is a difference, as 1 - tanh² is; its size is at most one.
+/// The rounding error of a derivative that is a difference, such as 1 - tanh²; its size is at most
+/// one.
 const ABSOLUTE: f32 = 2e-7;
 
 #[track_caller]

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::predict::first_largest;
 use crate::rng::Generator;
 
-/// What is done to the logits before a token is drawn, in the order of the fields.
+/// The changes of the logits before a token is drawn, in the order of the fields.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LogitFilters {
     pub(super) repetition_penalty: f64,
@@ -162,8 +162,8 @@ mod tests {
 
     const INF: f32 = f32::INFINITY;
 
-    /// What the processors of NNx leave of the logits `[2.0, -1.0, 0.5, 2.0, 1.0]`, before the
-    /// temperature.
+    /// Compares with the result of the processors of NNx for the logits `[2.0, -1.0, 0.5, 2.0,
+    /// 1.0]`, before the temperature.
     #[track_caller]
     fn check(filters: LogitFilters, history: &[u32], expected: [f32; 5]) {
         let mut logits = [2.0, -1.0, 0.5, 2.0, 1.0];

@@ -2,45 +2,34 @@
 
 mod patches;
 
-use candle_core::backend::BackendStorage;
-use candle_core::{CpuStorage, CustomOp3, DType, Layout, Result, Shape, Tensor};
+use std::borrow::Cow;
+
+use candle_core::{Result, Shape, Tensor};
 
 use self::patches::Geometry;
 use super::cpu::Cpu;
-use super::element::Element;
-use super::linear::before_activation;
-use super::matmul::{Bias, Finish, Matrix, product};
-use super::storage;
+use super::float::Float;
+use super::matmul::{Bias, Finish, contiguous_rows, product};
+use super::matrix::Matrix;
+use super::operation::{Kernel, Operation, is_for};
+use super::relu::{gradient_before, relu};
+use super::view::View;
 
 /// Convolves images `[N, C, H, W]` with a weight `[O, C, k, k]`, adds the bias `[O]`, and sets what is at
-/// or below zero to zero if `relu` is set; NaN stays. `placement` is the padding and the stride.
+/// or below zero to zero if `with_relu` is set; NaN stays. `placement` is the padding and the stride.
 ///
 /// # Errors
 /// When the shapes do not fit each other, or candle fails.
 pub(crate) fn conv2d(
-    images: &Tensor,
-    weight: &Tensor,
-    bias: &Tensor,
-    placement: (usize, usize),
-    relu: bool,
-) -> Result<Tensor> {
-    conv2d_on(Cpu::new(), [images, weight, bias], placement, relu)
-}
-
-fn conv2d_on(
     cpu: Cpu,
     [images, weight, bias]: [&Tensor; 3],
     (padding, stride): (usize, usize),
-    relu: bool,
+    with_relu: bool,
 ) -> Result<Tensor> {
-    if !storage::is_for(&[images, weight, bias]) {
+    if !is_for(&[images, weight, bias]) {
         let ys = images.conv2d(weight, padding, stride, 1, 1)?;
         let ys = ys.broadcast_add(&bias.reshape((1, (), 1, 1))?)?;
-        return if relu {
-            ys.le(0.0)?.where_cond(&ys.zeros_like()?, &ys)
-        } else {
-            Ok(ys)
-        };
+        return if with_relu { relu(cpu, &ys) } else { Ok(ys) };
     }
     let geometry = Geometry::new(images.dims4()?, weight.dims4()?, padding, stride)?;
     if bias.dims() != [geometry.outputs] {
@@ -50,21 +39,20 @@ fn conv2d_on(
             bias.dims()
         );
     }
-    let operation = Conv2d {
+    let operation = Operation(Conv2d {
         cpu,
         geometry,
-        relu,
-    };
+        with_relu,
+    });
     images
         .contiguous()?
         .apply_op3(&weight.contiguous()?, &bias.contiguous()?, operation)
 }
 
-#[derive(Clone, Copy, Debug)]
 struct Conv2d {
     cpu: Cpu,
     geometry: Geometry,
-    relu: bool,
+    with_relu: bool,
 }
 
 /// The parts into which a batch is divided for the gradient of the weight. Their sums are added in order,
@@ -76,7 +64,7 @@ const PIXELS: usize = 1024;
 impl Conv2d {
     /// What a batch is computed with, part by part: threads share the images, or the products of a
     /// single image.
-    fn shared(self, images: usize) -> (Cpu, Cpu, usize) {
+    fn shared(&self, images: usize) -> (Cpu, Cpu, usize) {
         let geometry = self.geometry;
         let work = images * geometry.outputs * geometry.depth() * geometry.pixels();
         let threads = self.cpu.parts(work / 16);
@@ -91,11 +79,11 @@ impl Conv2d {
         }
     }
 
-    fn forward<T: Element>(self, images: &[T], weight: &[T], bias: &[T]) -> Vec<T> {
+    fn result<T: Float>(&self, images: &[T], weight: &[T], bias: &[T]) -> Vec<T> {
         let geometry = self.geometry;
         let (depth, pixels) = (geometry.depth(), geometry.pixels());
         let (input, output) = (geometry.image(), geometry.outputs * pixels);
-        let mut out = vec![T::default(); geometry.count * output];
+        let mut out = vec![T::ZERO; geometry.count * output];
         if out.is_empty() {
             return out;
         }
@@ -103,13 +91,13 @@ impl Conv2d {
         let weight = Matrix::new(weight, geometry.outputs, depth);
         let finish = Finish {
             bias: Bias::Rows(bias),
-            relu: self.relu,
+            relu: self.with_relu,
         };
         let tasks = out
             .chunks_mut(output * each)
             .zip(images.chunks(input * each));
-        outer.each(tasks.collect(), |(out, images)| {
-            let mut patches = vec![T::default(); depth * pixels];
+        outer.each(tasks, |(out, images)| {
+            let mut patches = vec![T::ZERO; depth * pixels];
             for (out, image) in out.chunks_exact_mut(output).zip(images.chunks_exact(input)) {
                 geometry.write_patches(image, &mut patches, pixels);
                 let patches = Matrix::new(&patches, depth, pixels);
@@ -120,24 +108,22 @@ impl Conv2d {
     }
 
     /// The gradient of the images: `Wᵀ · g`, each number added where its patch was read.
-    fn images_gradient<T: Element>(self, weight: &[T], gradient: &[T]) -> Vec<T> {
+    fn images_gradient<T: Float>(&self, weight: &[T], gradient: &[T]) -> Vec<T> {
         let geometry = self.geometry;
         let (depth, pixels) = (geometry.depth(), geometry.pixels());
         let (input, output) = (geometry.image(), geometry.outputs * pixels);
-        let mut out = vec![T::default(); geometry.count * input];
+        let mut out = vec![T::ZERO; geometry.count * input];
         if out.is_empty() || output == 0 {
             return out;
         }
         let (outer, inner, each) = self.shared(geometry.count);
-        let weight = Matrix::new(weight, geometry.outputs, depth)
-            .transposed()
-            .to_contiguous_rows();
+        let weight = contiguous_rows(Matrix::new(weight, geometry.outputs, depth).transposed());
         let weight = Matrix::new(&weight, depth, geometry.outputs);
         let tasks = out
             .chunks_mut(input * each)
             .zip(gradient.chunks(output * each));
-        outer.each(tasks.collect(), |(out, gradient)| {
-            let mut patches = vec![T::default(); depth * pixels];
+        outer.each(tasks, |(out, gradient)| {
+            let mut patches = vec![T::ZERO; depth * pixels];
             for (image, gradient) in out
                 .chunks_exact_mut(input)
                 .zip(gradient.chunks_exact(output))
@@ -151,11 +137,11 @@ impl Conv2d {
     }
 
     /// The gradient of the weight: `g · patchesᵀ`, summed over the batch.
-    fn weight_gradient<T: Element>(self, images: &[T], gradient: &[T]) -> Vec<T> {
+    fn weight_gradient<T: Float>(&self, images: &[T], gradient: &[T]) -> Vec<T> {
         let geometry = self.geometry;
         let (depth, pixels, outputs) = (geometry.depth(), geometry.pixels(), geometry.outputs);
         let (input, output) = (geometry.image(), outputs * pixels);
-        let mut sums = vec![T::default(); outputs * depth];
+        let mut sums = vec![T::ZERO; outputs * depth];
         if geometry.count == 0 || pixels == 0 || sums.is_empty() {
             return sums;
         }
@@ -171,11 +157,11 @@ impl Conv2d {
         } else {
             self.cpu
         };
-        cpu.each(tasks.collect(), |((sums, images), gradient)| {
-            let mut patches = vec![T::default(); depth * pixels * group];
-            let mut columns = vec![T::default(); outputs * pixels * group];
-            let mut part = vec![T::default(); outputs * depth];
-            *sums = vec![T::default(); outputs * depth];
+        cpu.each(tasks, |((sums, images), gradient)| {
+            let mut patches = vec![T::ZERO; depth * pixels * group];
+            let mut columns = vec![T::ZERO; outputs * pixels * group];
+            let mut part = vec![T::ZERO; outputs * depth];
+            *sums = vec![T::ZERO; outputs * depth];
             for (images, gradient) in images
                 .chunks(input * group)
                 .zip(gradient.chunks(output * group))
@@ -208,97 +194,46 @@ impl Conv2d {
     }
 
     /// The gradient of the bias: the sum over all pixels of a channel.
-    fn bias_gradient<T: Element>(self, gradient: &[T]) -> Vec<T> {
-        let mut sums = vec![T::default(); self.geometry.outputs];
+    fn bias_gradient<T: Float>(&self, gradient: &[T]) -> Vec<T> {
+        let mut sums = vec![T::ZERO; self.geometry.outputs];
         let pixels = self.geometry.pixels().max(1);
         for image in gradient.chunks_exact(pixels * sums.len().max(1)) {
             for (sum, row) in sums.iter_mut().zip(image.chunks_exact(pixels)) {
-                *sum += row.iter().fold(T::default(), |sum, x| sum + *x);
+                *sum += row.iter().fold(T::ZERO, |sum, x| sum + *x);
             }
         }
         sums
     }
-
-    fn backward<T: Element>(
-        self,
-        [images, weight, bias]: [&Tensor; 3],
-        result: &Tensor,
-        gradient: &Tensor,
-    ) -> Result<[Option<Tensor>; 3]> {
-        let gradient = before_activation::<T>(self.relu, result, gradient)?;
-        let of = |tensor: &Tensor, compute: &dyn Fn() -> Result<Vec<T>>| {
-            // Gradients of what is not trained, such as the inputs of a net, are not computed.
-            if !tensor.track_op() {
-                return Ok(None);
-            }
-            Tensor::from_vec(compute()?, tensor.shape(), tensor.device()).map(Some)
-        };
-        Ok([
-            of(images, &|| {
-                storage::with(weight, |stored, layout| {
-                    let weight = storage::contiguous::<T>(stored, layout)?;
-                    Ok(self.images_gradient(weight, &gradient))
-                })
-            })?,
-            of(weight, &|| {
-                storage::with(images, |stored, layout| {
-                    let images = storage::contiguous::<T>(stored, layout)?;
-                    Ok(self.weight_gradient(images, &gradient))
-                })
-            })?,
-            of(bias, &|| Ok(self.bias_gradient(&gradient)))?,
-        ])
-    }
-
-    fn typed<T: Element>(self, stored: [(&CpuStorage, &Layout); 3]) -> Result<(CpuStorage, Shape)> {
-        let [images, weight, bias] = stored;
-        let out = self.forward::<T>(
-            storage::contiguous(images.0, images.1)?,
-            storage::contiguous(weight.0, weight.1)?,
-            storage::contiguous(bias.0, bias.1)?,
-        );
-        Ok((
-            T::to_cpu_storage_owned(out),
-            Shape::from_dims(&self.geometry.result()),
-        ))
-    }
 }
 
-impl CustomOp3 for Conv2d {
-    fn name(&self) -> &'static str {
-        "conv2d"
+impl Kernel<3> for Conv2d {
+    const NAME: &'static str = "conv2d";
+
+    fn forward<T: Float>(&self, inputs: [View<'_>; 3]) -> Result<(Vec<T>, Shape)> {
+        let [images, weight, bias] = inputs.map(View::elements);
+        let result = self.result(images?, weight?, bias?);
+        Ok((result, Shape::from_dims(&self.geometry.result())))
     }
 
-    fn cpu_fwd(
+    fn backward<T: Float>(
         &self,
-        s1: &CpuStorage,
-        l1: &Layout,
-        s2: &CpuStorage,
-        l2: &Layout,
-        s3: &CpuStorage,
-        l3: &Layout,
-    ) -> Result<(CpuStorage, Shape)> {
-        let stored = [(s1, l1), (s2, l2), (s3, l3)];
-        match s1.dtype() {
-            DType::F64 => self.typed::<f64>(stored),
-            _ => self.typed::<f32>(stored),
-        }
-    }
-
-    fn bwd(
-        &self,
-        images: &Tensor,
-        weight: &Tensor,
-        bias: &Tensor,
-        result: &Tensor,
-        gradient: &Tensor,
-    ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
-        let inputs = [images, weight, bias];
-        let [images, weight, bias] = match gradient.dtype() {
-            DType::F64 => self.backward::<f64>(inputs, result, gradient)?,
-            _ => self.backward::<f32>(inputs, result, gradient)?,
+        [images, weight, _]: [View<'_>; 3],
+        wanted: [bool; 3],
+        result: &[T],
+        gradient: &[T],
+    ) -> Result<[Option<Vec<T>>; 3]> {
+        let (images, weight) = (images.elements()?, weight.elements()?);
+        let gradient = if self.with_relu {
+            Cow::Owned(gradient_before(result, gradient))
+        } else {
+            Cow::Borrowed(gradient)
         };
-        Ok((images, weight, bias))
+        // Gradients of what is not trained, such as the inputs of a net, are not computed.
+        Ok([
+            wanted[0].then(|| self.images_gradient(weight, &gradient)),
+            wanted[1].then(|| self.weight_gradient(images, &gradient)),
+            wanted[2].then(|| self.bias_gradient(&gradient)),
+        ])
     }
 }
 

@@ -39,8 +39,19 @@ impl Cpu {
         threads::parts(size).min(self.threads)
     }
 
+    /// The number of rows that one thread gets of `count`, where each costs that many operations; at
+    /// least one.
+    pub(crate) fn rows_per_thread(self, count: usize, cost: usize) -> usize {
+        let parts = self.parts(count.saturating_mul(cost));
+        count.div_ceil(parts).max(1)
+    }
+
     /// Runs tasks, on several threads if it may; see [`threads::each`].
-    pub(crate) fn each<T: Send>(self, tasks: Vec<T>, run: impl Fn(T) + Sync) {
+    pub(crate) fn each<T: Send>(
+        self,
+        tasks: impl IntoIterator<Item = T, IntoIter: ExactSizeIterator + Send>,
+        run: impl Fn(T) + Sync,
+    ) {
         if self.threads == 1 {
             tasks.into_iter().for_each(run);
         } else {

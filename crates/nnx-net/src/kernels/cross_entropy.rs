@@ -2,15 +2,14 @@
 
 use std::sync::OnceLock;
 
-use candle_core::backend::BackendStorage;
-use candle_core::{CpuStorage, CustomOp1, D, Layout, Result, Shape, Tensor, WithDType};
+use candle_core::{D, Result, Shape, Tensor, WithDType};
 use pulp::{Simd, WithSimd};
 
-use super::dispatch::dispatch;
+use super::cpu::Cpu;
 use super::float::Float;
-use super::operand::{for_floats, operand, output};
-use super::storage::{contiguous, is_for};
-use super::{rows, threads};
+use super::operation::{Kernel, Operation, is_for};
+use super::rows;
+use super::view::View;
 
 /// The sum of the losses `ln Σ e^x - x_c` of the rows of logits `[N, classes]`, each with its class
 /// `c`; a row without a class does not count.
@@ -18,7 +17,11 @@ use super::{rows, threads};
 /// # Errors
 /// When there is not an entry for each row, a class is not below the number of columns, or candle
 /// fails.
-pub(crate) fn cross_entropy(logits: &Tensor, classes: Vec<Option<u32>>) -> Result<Tensor> {
+pub(crate) fn cross_entropy(
+    cpu: Cpu,
+    logits: &Tensor,
+    classes: Vec<Option<u32>>,
+) -> Result<Tensor> {
     let (count, width) = logits.dims2()?;
     if classes.len() != count
         || classes
@@ -31,11 +34,12 @@ pub(crate) fn cross_entropy(logits: &Tensor, classes: Vec<Option<u32>>) -> Resul
     if !is_for(&[logits]) {
         return chosen(&log_softmax(logits)?, &classes)?.neg()?.sum_all();
     }
-    let op = CrossEntropy {
+    let operation = Operation(CrossEntropy {
+        cpu,
         classes,
         sums: OnceLock::new(),
-    };
-    logits.contiguous()?.apply_op1(op)?.sum_all()
+    });
+    logits.contiguous()?.apply_op1(operation)?.sum_all()
 }
 
 /// The element of each row's class, for the rows that have one.
@@ -65,58 +69,73 @@ pub(crate) fn log_softmax(xs: &Tensor) -> Result<Tensor> {
 
 /// The loss of each row; 0 where it has no class.
 struct CrossEntropy {
+    cpu: Cpu,
     classes: Vec<Option<u32>>,
     /// The largest logit of each row, and the logarithm of the sum of the powers of the others'
     /// distances from it. The backward pass needs both.
     sums: OnceLock<Vec<[f64; 2]>>,
 }
 
-impl CustomOp1 for CrossEntropy {
-    fn name(&self) -> &'static str {
-        "cross-entropy"
+impl Kernel<1> for CrossEntropy {
+    const NAME: &'static str = "cross-entropy";
+
+    fn forward<T: Float>(&self, [logits]: [View<'_>; 1]) -> Result<(Vec<T>, Shape)> {
+        let (count, width) = logits.layout.shape().dims2()?;
+        let logits = logits.elements::<T>()?;
+        let mut sums = vec![[T::ZERO; 2]; count];
+        let part = self.cpu.rows_per_thread(count, 8 * width);
+        let tasks = logits
+            .chunks((part * width).max(1))
+            .zip(sums.chunks_mut(part));
+        self.cpu.each(tasks, |(logits, sums)| {
+            self.cpu.dispatch(Sums {
+                logits,
+                width,
+                sums,
+            });
+        });
+        let rows = logits.chunks_exact(width.max(1));
+        let rows = rows.zip(&self.classes).zip(&sums);
+        let losses = rows.map(|((row, class), [largest, log])| match class {
+            Some(class) => *log - (row[*class as usize] - *largest),
+            None => T::ZERO,
+        });
+        let losses: Vec<T> = losses.collect();
+        let sums = sums.into_iter().map(|sums| sums.map(WithDType::to_f64));
+        // A second forward pass of the same operation would give the same sums.
+        let _ = self.sums.set(sums.collect());
+        Ok((losses, count.into()))
     }
 
-    fn cpu_fwd(&self, logits: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
-        let (count, width) = layout.shape().dims2()?;
-        for_floats!(logits.dtype(), T => {
-            let logits = contiguous::<T>(logits, layout)?;
-            let mut sums = vec![[T::ZERO; 2]; count];
-            let part = rows::per_thread(count, 8 * width);
-            let tasks = logits.chunks((part * width).max(1)).zip(sums.chunks_mut(part));
-            threads::each(tasks, |(logits, sums)| {
-                dispatch(Sums { logits, width, sums });
-            });
-            let rows = logits.chunks_exact(width.max(1)).zip(&self.classes).zip(&sums);
-            let losses = rows.map(|((row, class), [largest, log])| match class {
-                Some(class) => *log - (row[*class as usize] - *largest),
-                None => T::ZERO,
-            });
-            let losses: Vec<T> = losses.collect();
-            let sums = sums.into_iter().map(|sums| sums.map(WithDType::to_f64)).collect();
-            // A second forward pass of the same operation would give the same sums.
-            let _ = self.sums.set(sums);
-            Ok(output(losses, count))
-        })
-    }
-
-    fn bwd(&self, logits: &Tensor, _: &Tensor, gradient: &Tensor) -> Result<Option<Tensor>> {
+    fn backward<T: Float>(
+        &self,
+        [logits]: [View<'_>; 1],
+        _: [bool; 1],
+        _: &[T],
+        gradient: &[T],
+    ) -> Result<[Option<Vec<T>>; 1]> {
         let Some(sums) = self.sums.get() else {
             candle_core::bail!("the backward pass of a loss comes after its forward pass");
         };
-        let gradient = gradient.contiguous()?;
-        let (count, width) = logits.dims2()?;
-        for_floats!(logits.dtype(), T => {
-            let (x, g) = (operand(logits), operand(&gradient));
-            let mut of_logits = x.elements::<T>()?.to_vec();
-            let part = rows::per_thread(count, 8 * width);
-            let tasks = of_logits.chunks_mut((part * width).max(1));
-            let tasks = tasks.zip(g.elements::<T>()?.chunks(part));
-            let tasks = tasks.zip(self.classes.chunks(part)).zip(sums.chunks(part));
-            threads::each(tasks, |(((rows, gradients), classes), sums)| {
-                dispatch(Backward { rows, width, gradients, classes, sums });
+        let (count, width) = logits.layout.shape().dims2()?;
+        let mut of_logits = logits.elements::<T>()?.to_vec();
+        let part = self.cpu.rows_per_thread(count, 8 * width);
+        let tasks = of_logits
+            .chunks_mut((part * width).max(1))
+            .zip(gradient.chunks(part))
+            .zip(self.classes.chunks(part))
+            .zip(sums.chunks(part));
+        self.cpu
+            .each(tasks, |(((rows, gradients), classes), sums)| {
+                self.cpu.dispatch(Backward {
+                    rows,
+                    width,
+                    gradients,
+                    classes,
+                    sums,
+                });
             });
-            Ok(Some(Tensor::from_vec(of_logits, logits.shape(), logits.device())?))
-        })
+        Ok([Some(of_logits)])
     }
 }
 

@@ -1,88 +1,57 @@
 //! `y = x · Wᵀ + b`, and the activation after it.
 
-use candle_core::backend::BackendStorage;
-use candle_core::{CpuStorage, CustomOp2, CustomOp3, DType, Layout, Result, Shape, Tensor};
+use std::borrow::Cow;
+
+use candle_core::{Result, Shape, Tensor};
 
 use super::cpu::Cpu;
-use super::element::Element;
-use super::matmul::{Bias, Finish, Matrix, product};
-use super::storage;
+use super::float::Float;
+use super::matmul::{Bias, Finish, product};
+use super::matrix::Matrix;
+use super::operation::{Kernel, Operation, is_for};
+use super::relu::{gradient_before, relu};
+use super::view::View;
 
 /// Multiplies rows `[N, inputs]` by the transposed weight `[outputs, inputs]`, adds the bias
-/// `[outputs]`, and sets what is at or below zero to zero if `relu` is set; NaN stays.
+/// `[outputs]`, and sets what is at or below zero to zero if `with_relu` is set; NaN stays.
 ///
 /// # Errors
 /// When the shapes do not fit each other, or candle fails.
 pub(crate) fn linear(
-    rows: &Tensor,
-    weight: &Tensor,
-    bias: Option<&Tensor>,
-    relu: bool,
-) -> Result<Tensor> {
-    linear_on(Cpu::new(), rows, weight, bias, relu)
-}
-
-fn linear_on(
     cpu: Cpu,
     rows: &Tensor,
     weight: &Tensor,
     bias: Option<&Tensor>,
-    relu: bool,
+    with_relu: bool,
 ) -> Result<Tensor> {
     let all: Vec<&Tensor> = [rows, weight].into_iter().chain(bias).collect();
-    if !storage::is_for(&all) {
+    if !is_for(&all) {
         let ys = rows.matmul(&weight.t()?)?;
         let ys = match bias {
             Some(bias) => ys.broadcast_add(bias)?,
             None => ys,
         };
-        return if relu {
-            ys.le(0.0)?.where_cond(&ys.zeros_like()?, &ys)
-        } else {
-            Ok(ys)
-        };
+        return if with_relu { relu(cpu, &ys) } else { Ok(ys) };
     }
-    let operation = Linear { cpu, relu };
+    let operation = Operation(Linear { cpu, with_relu });
     match bias {
         Some(bias) => rows.apply_op3(weight, &bias.contiguous()?, operation),
         None => rows.apply_op2(weight, operation),
     }
 }
 
-#[derive(Clone, Copy, Debug)]
 struct Linear {
     cpu: Cpu,
-    relu: bool,
+    with_relu: bool,
 }
 
-/// A storage of candle's and its layout.
-type Stored<'a> = (&'a CpuStorage, &'a Layout);
-
 impl Linear {
-    fn forward(
-        self,
-        rows: Stored<'_>,
-        weight: Stored<'_>,
-        bias: Option<Stored<'_>>,
-    ) -> Result<(CpuStorage, Shape)> {
-        match rows.0.dtype() {
-            DType::F64 => self.typed::<f64>(rows, weight, bias),
-            _ => self.typed::<f32>(rows, weight, bias),
-        }
-    }
-
-    fn typed<T: Element>(
-        self,
-        rows: Stored<'_>,
-        weight: Stored<'_>,
-        bias: Option<Stored<'_>>,
-    ) -> Result<(CpuStorage, Shape)> {
-        let rows = storage::matrix::<T>(rows.0, rows.1)?;
-        let weight = storage::matrix::<T>(weight.0, weight.1)?;
-        let bias = match bias {
-            None => None,
-            Some((stored, layout)) => Some(storage::contiguous::<T>(stored, layout)?),
-        };
+    fn result<T: Float>(
+        &self,
+        [rows, weight]: [View<'_>; 2],
+        bias: Option<&[T]>,
+    ) -> Result<(Vec<T>, Shape)> {
+        let (rows, weight) = (rows.matrix::<T>()?, weight.matrix::<T>()?);
         let outputs = weight.rows;
         if rows.columns != weight.columns || bias.is_some_and(|bias| bias.len() != outputs) {
             candle_core::bail!(
@@ -95,148 +64,84 @@ impl Linear {
         }
         let finish = Finish {
             bias: bias.map_or(Bias::None, Bias::Columns),
-            relu: self.relu,
+            relu: self.with_relu,
         };
-        let mut out = vec![T::default(); rows.rows * outputs];
+        let mut out = vec![T::ZERO; rows.rows * outputs];
         product(self.cpu, rows, weight.transposed(), finish, &mut out);
-        Ok((T::to_cpu_storage_owned(out), (rows.rows, outputs).into()))
+        Ok((out, (rows.rows, outputs).into()))
     }
 
-    fn backward<T: Element>(
-        self,
-        [rows, weight]: [&Tensor; 2],
-        bias: Option<&Tensor>,
-        result: &Tensor,
-        gradient: &Tensor,
-    ) -> Result<[Option<Tensor>; 3]> {
-        let (count, outputs) = gradient.dims2()?;
-        let gradient = before_activation::<T>(self.relu, result, gradient)?;
-        let matrix = Matrix::new(&gradient, count, outputs);
+    /// The gradients of the rows, the weight and the bias.
+    fn gradients<T: Float>(
+        &self,
+        [rows, weight]: [View<'_>; 2],
+        wanted: [bool; 3],
+        result: &[T],
+        gradient: &[T],
+    ) -> Result<[Option<Vec<T>>; 3]> {
+        let (rows, weight) = (rows.matrix::<T>()?, weight.matrix::<T>()?);
+        let gradient = if self.with_relu {
+            Cow::Owned(gradient_before(result, gradient))
+        } else {
+            Cow::Borrowed(gradient)
+        };
+        let matrix = Matrix::new(&gradient, rows.rows, weight.rows);
+        let of = |left: Matrix<'_, T>, right: Matrix<'_, T>| {
+            let mut out = vec![T::ZERO; left.rows * right.columns];
+            product(self.cpu, left, right, Finish::NOTHING, &mut out);
+            out
+        };
+        let of_bias = || {
+            let mut sums = vec![T::ZERO; weight.rows];
+            for row in gradient.chunks_exact(weight.rows.max(1)) {
+                sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += *x);
+            }
+            sums
+        };
         // Gradients of what is not trained, such as the inputs of a net, are not computed.
-        let of = |tensor: &Tensor, left: Matrix<'_, T>, other: &Tensor| {
-            if !tensor.track_op() {
-                return Ok(None);
-            }
-            let mut out = vec![T::default(); tensor.elem_count()];
-            storage::with(other, |stored, layout| {
-                let right = storage::matrix(stored, layout)?;
-                product(self.cpu, left, right, Finish::NOTHING, &mut out);
-                Ok(())
-            })?;
-            Tensor::from_vec(out, tensor.shape(), tensor.device()).map(Some)
-        };
-        let bias = match bias {
-            Some(bias) if bias.track_op() => {
-                let mut sums = vec![T::default(); outputs];
-                for row in gradient.chunks_exact(outputs.max(1)) {
-                    sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += *x);
-                }
-                Some(Tensor::from_vec(sums, outputs, bias.device())?)
-            }
-            _ => None,
-        };
         Ok([
-            of(rows, matrix, weight)?,
-            of(weight, matrix.transposed(), rows)?,
-            bias,
+            wanted[0].then(|| of(matrix, weight)),
+            wanted[1].then(|| of(matrix.transposed(), rows)),
+            wanted[2].then(of_bias),
         ])
     }
+}
 
-    fn dispatch(
-        self,
-        inputs: [&Tensor; 2],
-        bias: Option<&Tensor>,
-        result: &Tensor,
-        gradient: &Tensor,
-    ) -> Result<[Option<Tensor>; 3]> {
-        match gradient.dtype() {
-            DType::F64 => self.backward::<f64>(inputs, bias, result, gradient),
-            _ => self.backward::<f32>(inputs, bias, result, gradient),
-        }
+impl Kernel<2> for Linear {
+    const NAME: &'static str = "linear";
+
+    fn forward<T: Float>(&self, inputs: [View<'_>; 2]) -> Result<(Vec<T>, Shape)> {
+        self.result(inputs, None)
+    }
+
+    fn backward<T: Float>(
+        &self,
+        inputs: [View<'_>; 2],
+        [rows, weight]: [bool; 2],
+        result: &[T],
+        gradient: &[T],
+    ) -> Result<[Option<Vec<T>>; 2]> {
+        let wanted = [rows, weight, false];
+        let [rows, weight, _] = self.gradients(inputs, wanted, result, gradient)?;
+        Ok([rows, weight])
     }
 }
 
-/// The gradient of the sums before the activation: zero where the result of `relu` is not above zero and
-/// not NaN.
-///
-/// # Errors
-/// When candle fails.
-pub(super) fn before_activation<T: Element>(
-    relu: bool,
-    result: &Tensor,
-    gradient: &Tensor,
-) -> Result<Vec<T>> {
-    let gradient = gradient.contiguous()?;
-    storage::with(&gradient, |stored, layout| {
-        let gradient = storage::contiguous::<T>(stored, layout)?;
-        if !relu {
-            return Ok(gradient.to_vec());
-        }
-        storage::with(result, |stored, layout| {
-            let zero = T::default();
-            let result = storage::contiguous::<T>(stored, layout)?.iter();
-            let pairs = result.zip(gradient);
-            Ok(pairs
-                .map(|(y, gradient)| if *y <= zero { zero } else { *gradient })
-                .collect())
-        })
-    })
-}
+impl Kernel<3> for Linear {
+    const NAME: &'static str = "linear";
 
-impl CustomOp2 for Linear {
-    fn name(&self) -> &'static str {
-        "linear"
+    fn forward<T: Float>(&self, [rows, weight, bias]: [View<'_>; 3]) -> Result<(Vec<T>, Shape)> {
+        self.result([rows, weight], Some(bias.elements()?))
     }
 
-    fn cpu_fwd(
+    fn backward<T: Float>(
         &self,
-        s1: &CpuStorage,
-        l1: &Layout,
-        s2: &CpuStorage,
-        l2: &Layout,
-    ) -> Result<(CpuStorage, Shape)> {
-        self.forward((s1, l1), (s2, l2), None)
-    }
-
-    fn bwd(
-        &self,
-        rows: &Tensor,
-        weight: &Tensor,
-        result: &Tensor,
-        gradient: &Tensor,
-    ) -> Result<(Option<Tensor>, Option<Tensor>)> {
-        let [rows, weight, _] = self.dispatch([rows, weight], None, result, gradient)?;
-        Ok((rows, weight))
-    }
-}
-
-impl CustomOp3 for Linear {
-    fn name(&self) -> &'static str {
-        "linear"
-    }
-
-    fn cpu_fwd(
-        &self,
-        s1: &CpuStorage,
-        l1: &Layout,
-        s2: &CpuStorage,
-        l2: &Layout,
-        s3: &CpuStorage,
-        l3: &Layout,
-    ) -> Result<(CpuStorage, Shape)> {
-        self.forward((s1, l1), (s2, l2), Some((s3, l3)))
-    }
-
-    fn bwd(
-        &self,
-        rows: &Tensor,
-        weight: &Tensor,
-        bias: &Tensor,
-        result: &Tensor,
-        gradient: &Tensor,
-    ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
-        let [rows, weight, bias] = self.dispatch([rows, weight], Some(bias), result, gradient)?;
-        Ok((rows, weight, bias))
+        [rows, weight, _]: [View<'_>; 3],
+        wanted: [bool; 3],
+        result: &[T],
+        gradient: &[T],
+    ) -> Result<[Option<Vec<T>>; 3]> {
+        self.gradients([rows, weight], wanted, result, gradient)
     }
 }
 

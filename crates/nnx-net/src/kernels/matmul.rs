@@ -11,57 +11,7 @@ use self::output::Output;
 pub(crate) use self::output::{Bias, Finish};
 use super::cpu::Cpu;
 use super::element::Element;
-
-/// A matrix in memory: the element in row `i` and column `j` is `data[i · row_stride + j · column_stride]`.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Matrix<'a, T> {
-    pub(crate) data: &'a [T],
-    pub(crate) rows: usize,
-    pub(crate) columns: usize,
-    pub(crate) row_stride: usize,
-    pub(crate) column_stride: usize,
-}
-
-impl<'a, T: Element> Matrix<'a, T> {
-    /// A matrix whose rows are contiguous and follow each other.
-    pub(crate) fn new(data: &'a [T], rows: usize, columns: usize) -> Self {
-        Self {
-            data,
-            rows,
-            columns,
-            row_stride: columns,
-            column_stride: 1,
-        }
-    }
-
-    /// The same elements with rows and columns exchanged.
-    pub(crate) fn transposed(self) -> Self {
-        Self {
-            data: self.data,
-            rows: self.columns,
-            columns: self.rows,
-            row_stride: self.column_stride,
-            column_stride: self.row_stride,
-        }
-    }
-
-    /// Whether each row is contiguous.
-    fn has_contiguous_rows(&self) -> bool {
-        self.column_stride == 1 || self.columns == 1
-    }
-
-    /// Part of a row that is contiguous.
-    fn row(&self, row: usize, first: usize, count: usize) -> &'a [T] {
-        &self.data[row * self.row_stride + first..][..count]
-    }
-
-    /// A copy with contiguous rows.
-    pub(crate) fn to_contiguous_rows(self) -> Vec<T> {
-        let mut copy = vec![T::default(); self.rows * self.columns];
-        pack::transpose(self, &mut copy, self.columns);
-        copy
-    }
-}
+use super::matrix::Matrix;
 
 /// The most rows of a product that is computed without packing.
 const FEW: usize = 4;
@@ -89,17 +39,17 @@ pub(crate) fn product<T: Element>(
     }
     let right = right.transposed();
     let ready = [left, right].map(|matrix| matrix.has_contiguous_rows());
-    if ready == [true, true] && left.rows <= FEW {
-        return few_rows::product(cpu, left, right, finish, out);
-    }
     let output = Output::new(out, right.rows, finish);
+    if ready == [true, true] && left.rows <= FEW {
+        return few_rows::product(cpu, left, right, output.turned());
+    }
     // The smaller one is packed; the other one is read where it is, if its rows are contiguous.
     if ready[1] && (!ready[0] || left.rows < right.rows) {
         blocks(cpu, right, left, output.turned());
     } else if ready[0] {
         blocks(cpu, left, right, output);
     } else {
-        let copy = left.to_contiguous_rows();
+        let copy = contiguous_rows(left);
         blocks(
             cpu,
             Matrix::new(&copy, left.rows, left.columns),
@@ -107,6 +57,13 @@ pub(crate) fn product<T: Element>(
             output,
         );
     }
+}
+
+/// The elements of a matrix, row by row.
+pub(crate) fn contiguous_rows<T: Element>(matrix: Matrix<'_, T>) -> Vec<T> {
+    let mut rows = vec![T::default(); matrix.rows * matrix.columns];
+    pack::transpose(matrix, &mut rows, matrix.columns);
+    rows
 }
 
 /// Computes the products of the rows of two matrices, block after block of their columns.

@@ -1,11 +1,12 @@
 //! The largest element of each square.
 
-use candle_core::backend::BackendStorage;
-use candle_core::{CpuStorage, CustomOp1, D, DType, Layout, Result, Shape, Tensor};
+use candle_core::{D, Result, Shape, Tensor};
 
 use super::cpu::Cpu;
 use super::element::Element;
-use super::storage;
+use super::float::Float;
+use super::operation::{Kernel, Operation, is_for};
+use super::view::View;
 
 /// The largest element of each square of `size` of images `[N, C, H, W]`, without overlap; elements at the
 /// edges that do not fill a square are ignored.
@@ -15,20 +16,20 @@ use super::storage;
 ///
 /// # Errors
 /// When the tensor is not a batch of images, or candle fails.
-pub(crate) fn max_pool2d(xs: &Tensor, size: usize) -> Result<Tensor> {
+pub(crate) fn max_pool2d(cpu: Cpu, xs: &Tensor, size: usize) -> Result<Tensor> {
     let (count, channels, height, width) = xs.dims4()?;
     if size == 0 {
         candle_core::bail!("expected squares of at least one element");
     }
     let [rows, columns] = [height, width].map(|side| side / size);
-    if storage::is_for(&[xs]) {
-        let operation = MaxPool2d {
-            cpu: Cpu::new(),
+    if is_for(&[xs]) {
+        let operation = Operation(MaxPool2d {
+            cpu,
             shape: [count, channels, rows, columns],
             width,
             height,
             size,
-        };
+        });
         return xs.contiguous()?.apply_op1(operation);
     }
     let squares = xs
@@ -67,12 +68,12 @@ impl MaxPool2d {
     /// Runs a function on several planes of the result and of the images at a time.
     fn each<A: Send, B: Send>(
         self,
-        small: impl Iterator<Item = A>,
-        large: impl Iterator<Item = B>,
+        small: impl ExactSizeIterator<Item = A> + Send,
+        large: impl ExactSizeIterator<Item = B> + Send,
         run: impl Fn(A, B) + Sync,
     ) {
-        let tasks = small.zip(large).collect();
-        self.cpu.each(tasks, |(small, large)| run(small, large));
+        self.cpu
+            .each(small.zip(large), |(small, large)| run(small, large));
     }
 
     /// The planes that a thread takes at a time.
@@ -86,7 +87,7 @@ impl MaxPool2d {
         planes.div_ceil(parts).max(1)
     }
 
-    fn forward<T: Element>(self, xs: &[T]) -> Vec<T> {
+    fn result<T: Element>(self, xs: &[T]) -> Vec<T> {
         let (small, large) = self.planes();
         let mut out = vec![T::default(); self.shape.iter().product()];
         if out.is_empty() {
@@ -125,7 +126,7 @@ impl MaxPool2d {
         }
     }
 
-    fn backward<T: Element>(self, xs: &[T], gradient: &[T]) -> Vec<T> {
+    fn gradient<T: Element>(self, xs: &[T], gradient: &[T]) -> Vec<T> {
         let (small, large) = self.planes();
         let mut out = vec![T::default(); xs.len()];
         if gradient.is_empty() {
@@ -175,35 +176,21 @@ fn larger<T: Element>(largest: T, x: T) -> T {
     if is_larger(largest, x) { x } else { largest }
 }
 
-impl CustomOp1 for MaxPool2d {
-    fn name(&self) -> &'static str {
-        "max_pool2d"
+impl Kernel<1> for MaxPool2d {
+    const NAME: &'static str = "max_pool2d";
+
+    fn forward<T: Float>(&self, [xs]: [View<'_>; 1]) -> Result<(Vec<T>, Shape)> {
+        Ok((self.result(xs.elements()?), Shape::from_dims(&self.shape)))
     }
 
-    fn cpu_fwd(&self, stored: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
-        let out = match stored.dtype() {
-            DType::F64 => CpuStorage::F64(self.forward(storage::contiguous(stored, layout)?)),
-            _ => CpuStorage::F32(self.forward(storage::contiguous(stored, layout)?)),
-        };
-        Ok((out, Shape::from_dims(&self.shape)))
-    }
-
-    fn bwd(&self, xs: &Tensor, _: &Tensor, gradient: &Tensor) -> Result<Option<Tensor>> {
-        fn typed<T: Element>(pool: MaxPool2d, xs: &Tensor, gradient: &Tensor) -> Result<Tensor> {
-            let gradient = gradient.contiguous()?;
-            let out = storage::with(xs, |stored, layout| {
-                let xs = storage::contiguous::<T>(stored, layout)?;
-                storage::with(&gradient, |stored, layout| {
-                    Ok(pool.backward(xs, storage::contiguous(stored, layout)?))
-                })
-            })?;
-            Tensor::from_vec(out, xs.shape(), xs.device())
-        }
-        match xs.dtype() {
-            DType::F64 => typed::<f64>(*self, xs, gradient),
-            _ => typed::<f32>(*self, xs, gradient),
-        }
-        .map(Some)
+    fn backward<T: Float>(
+        &self,
+        [xs]: [View<'_>; 1],
+        _: [bool; 1],
+        _: &[T],
+        gradient: &[T],
+    ) -> Result<[Option<Vec<T>>; 1]> {
+        Ok([Some(self.gradient(xs.elements()?, gradient))])
     }
 }
 

@@ -2,16 +2,14 @@
 
 use std::sync::Arc;
 
-use candle_core::backend::BackendStorage;
-use candle_core::{CpuStorage, CustomOp1, Layout, Result, Shape, Tensor, WithDType};
+use candle_core::{Result, Shape, Tensor, WithDType};
 use pulp::{Simd, WithSimd};
 
 use super::adjacency::{Adjacency, SortedEdges};
-use super::dispatch::dispatch;
+use super::cpu::Cpu;
 use super::float::Float;
-use super::operand::{for_floats, operand, output};
-use super::storage::{contiguous, is_for};
-use super::threads;
+use super::operation::{Kernel, Operation, is_for};
+use super::view::View;
 
 /// How the rows of a node's neighbours are added up.
 #[derive(Clone, Debug)]
@@ -28,15 +26,16 @@ pub(crate) enum Weights {
 ///
 /// # Errors
 /// When there is not a row for each node, or candle fails.
-pub(crate) fn sum(rows: &Tensor, graph: &Adjacency, weights: Weights) -> Result<Tensor> {
+pub(crate) fn sum(cpu: Cpu, rows: &Tensor, graph: &Adjacency, weights: Weights) -> Result<Tensor> {
     if !is_for(&[rows]) {
         return composed(rows, graph, &weights);
     }
-    let op = NeighbourSum {
+    let operation = Operation(NeighbourSum {
+        cpu,
         graph: graph.clone(),
         weights,
-    };
-    rows.contiguous()?.apply_op1(op)
+    });
+    rows.contiguous()?.apply_op1(operation)
 }
 
 /// The same from candle's operations.
@@ -68,6 +67,7 @@ fn composed(rows: &Tensor, graph: &Adjacency, weights: &Weights) -> Result<Tenso
 }
 
 struct NeighbourSum {
+    cpu: Cpu,
     graph: Adjacency,
     weights: Weights,
 }
@@ -75,49 +75,71 @@ struct NeighbourSum {
 /// The nodes of one task. Nodes differ in their number of edges, so there are more tasks than threads.
 const NODES: usize = 256;
 
-impl CustomOp1 for NeighbourSum {
-    fn name(&self) -> &'static str {
-        "neighbour-sum"
-    }
+impl Kernel<1> for NeighbourSum {
+    const NAME: &'static str = "neighbour-sum";
 
-    fn cpu_fwd(&self, rows: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
+    fn forward<T: Float>(&self, [rows]: [View<'_>; 1]) -> Result<(Vec<T>, Shape)> {
         let edges = self.graph.incoming();
-        let width = width(layout.dims(), edges)?;
-        for_floats!(rows.dtype(), T => {
-            let rows = contiguous::<T>(rows, layout)?;
-            let sums = match &self.weights {
-                Weights::Edges(weights) => {
-                    sums(rows, width, edges, |edge| T::from_f64(f64::from(weights[edge])))
-                }
-                Weights::Mean => {
-                    let mut sums = sums(rows, width, edges, |_| T::ONE);
-                    divide_by_degrees(&mut sums, width, edges);
-                    sums
-                }
-            };
-            Ok(output(sums, layout.shape()))
-        })
+        let width = width(rows.dims(), edges)?;
+        let xs = rows.elements::<T>()?;
+        let sums = match &self.weights {
+            Weights::Edges(weights) => self.sums(xs, width, edges, |edge| {
+                T::from_f64(f64::from(weights[edge]))
+            }),
+            Weights::Mean => {
+                let mut sums = self.sums(xs, width, edges, |_| T::ONE);
+                divide_by_degrees(&mut sums, width, edges);
+                sums
+            }
+        };
+        Ok((sums, rows.layout.shape().clone()))
     }
 
-    fn bwd(&self, rows: &Tensor, _: &Tensor, gradient: &Tensor) -> Result<Option<Tensor>> {
-        let gradient = gradient.contiguous()?;
+    fn backward<T: Float>(
+        &self,
+        [rows]: [View<'_>; 1],
+        _: [bool; 1],
+        _: &[T],
+        gradient: &[T],
+    ) -> Result<[Option<Vec<T>>; 1]> {
         let edges = self.graph.outgoing();
-        let width = width(gradient.dims(), edges)?;
-        for_floats!(gradient.dtype(), T => {
-            let g = operand(&gradient);
-            let gradients = g.elements::<T>()?;
-            let sums = match &self.weights {
-                Weights::Edges(weights) => sums(gradients, width, edges, |edge| {
-                    T::from_f64(f64::from(weights[edges.numbers()[edge] as usize]))
-                }),
-                Weights::Mean => {
-                    let mut parts = gradients.to_vec();
-                    divide_by_degrees(&mut parts, width, self.graph.incoming());
-                    sums(&parts, width, edges, |_| T::ONE)
-                }
-            };
-            Ok(Some(Tensor::from_vec(sums, rows.shape(), rows.device())?))
-        })
+        let width = width(rows.dims(), edges)?;
+        let sums = match &self.weights {
+            Weights::Edges(weights) => self.sums(gradient, width, edges, |edge| {
+                T::from_f64(f64::from(weights[edges.numbers()[edge] as usize]))
+            }),
+            Weights::Mean => {
+                let mut parts = gradient.to_vec();
+                divide_by_degrees(&mut parts, width, self.graph.incoming());
+                self.sums(&parts, width, edges, |_| T::ONE)
+            }
+        };
+        Ok([Some(sums)])
+    }
+}
+
+impl NeighbourSum {
+    /// For each node the sum of the rows at the other end of its edges, each times its weight.
+    fn sums<T: Float>(
+        &self,
+        rows: &[T],
+        width: usize,
+        edges: &SortedEdges,
+        weight: impl Fn(usize) -> T + Copy + Send + Sync,
+    ) -> Vec<T> {
+        let mut sums = vec![T::ZERO; rows.len()];
+        let tasks = sums.chunks_mut((NODES * width).max(1));
+        self.cpu.each(tasks.enumerate(), |(task, sums)| {
+            self.cpu.dispatch(Sums {
+                rows,
+                width,
+                edges,
+                weight,
+                first: task * NODES,
+                sums,
+            });
+        });
+        sums
     }
 }
 
@@ -127,28 +149,6 @@ fn width(dims: &[usize], edges: &SortedEdges) -> Result<usize> {
         [nodes, rest @ ..] if *nodes == edges.nodes() => Ok(rest.iter().product()),
         _ => candle_core::bail!("expected a row for each of `{}` nodes", edges.nodes()),
     }
-}
-
-/// For each node the sum of the rows at the other end of its edges, each times its weight.
-fn sums<T: Float>(
-    rows: &[T],
-    width: usize,
-    edges: &SortedEdges,
-    weight: impl Fn(usize) -> T + Copy + Send + Sync,
-) -> Vec<T> {
-    let mut sums = vec![T::ZERO; rows.len()];
-    let tasks = sums.chunks_mut((NODES * width).max(1));
-    threads::each(tasks.enumerate(), |(task, sums)| {
-        dispatch(Sums {
-            rows,
-            width,
-            edges,
-            weight,
-            first: task * NODES,
-            sums,
-        });
-    });
-    sums
 }
 
 /// Adds up the rows for the nodes from `first` on.

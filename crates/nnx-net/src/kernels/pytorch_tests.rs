@@ -9,14 +9,15 @@ use candle_core::{DType, Device, Result, Tensor, Var, safetensors};
 
 use super::adjacency::Adjacency;
 use super::attention::{Visible, attend, attend_to_self};
+use super::cpu::Cpu;
 use super::cross_entropy::cross_entropy;
-use super::dispatch::portable;
 use super::graph_attention;
 use super::neighbours::{self, Weights};
 use super::rms_norm::rms_norm;
 use super::rotary::{Angles, rotate};
 use super::softmax::softmax;
 use super::swiglu::swiglu;
+use super::tests::cpus;
 
 const VALUES: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
@@ -65,23 +66,23 @@ fn adjacency(nodes: &Tensor, edges: &Tensor) -> Result<Adjacency> {
 }
 
 /// The kernel that a case is about.
-fn apply(name: &str, inputs: &[Tensor]) -> Result<Tensor> {
+fn apply(cpu: Cpu, name: &str, inputs: &[Tensor]) -> Result<Tensor> {
     match (name.split('/').next().unwrap(), inputs) {
-        ("softmax", [x]) => softmax(x),
-        ("rms_norm", [x, weight]) => rms_norm(x, weight, 1e-6),
-        ("swiglu", [gate, x]) => swiglu(gate, x),
+        ("softmax", [x]) => softmax(cpu, x),
+        ("rms_norm", [x, weight]) => rms_norm(cpu, x, weight, 1e-6),
+        ("swiglu", [gate, x]) => swiglu(cpu, gate, x),
         ("cross_entropy", [x, classes]) => {
             let classes = classes.to_vec1::<i64>()?;
             let classes = classes.into_iter().map(|class| u32::try_from(class).ok());
-            cross_entropy(x, classes.collect())
+            cross_entropy(cpu, x, classes.collect())
         }
         ("rotary", [x, angles]) => {
             let angles = angles.to_dtype(DType::F32)?.flatten_all()?.to_vec1()?;
-            rotate(x, &Angles::new(angles))
+            rotate(cpu, x, &Angles::new(angles))
         }
-        ("causal", [x]) => attend_to_self(x, Visible::Earlier),
-        ("full", [x]) => attend_to_self(x, Visible::All),
-        ("cached", [q, k, v]) => attend(q, k, v, Visible::Earlier),
+        ("causal", [x]) => attend_to_self(cpu, x, Visible::Earlier),
+        ("full", [x]) => attend_to_self(cpu, x, Visible::All),
+        ("cached", [q, k, v]) => attend(cpu, q, k, v, Visible::Earlier),
         ("weighted", [x, edges, weights]) => {
             let graph = adjacency(x, edges)?;
             // The numbers of the edges in the order of their targets.
@@ -91,18 +92,23 @@ fn apply(name: &str, inputs: &[Tensor]) -> Result<Tensor> {
                 .into_iter()
                 .map(|edge| weights[edge as usize])
                 .collect();
-            neighbours::sum(x, &graph, Weights::Edges(weights))
+            neighbours::sum(cpu, x, &graph, Weights::Edges(weights))
         }
-        ("mean", [x, edges]) => neighbours::sum(x, &adjacency(x, edges)?, Weights::Mean),
+        ("mean", [x, edges]) => neighbours::sum(cpu, x, &adjacency(x, edges)?, Weights::Mean),
         ("graph_attention", [x, sources, targets, edges]) => {
-            graph_attention::attend(x, sources, targets, &adjacency(x, edges)?)
+            graph_attention::attend(cpu, x, sources, targets, &adjacency(x, edges)?)
         }
         _ => panic!("no kernel for {name}"),
     }
 }
 
 /// The output, and the gradients of the inputs that have some.
-fn computed(name: &str, inputs: &[Tensor], gradient: &Tensor) -> (Tensor, Vec<Option<Tensor>>) {
+fn computed(
+    cpu: Cpu,
+    name: &str,
+    inputs: &[Tensor],
+    gradient: &Tensor,
+) -> (Tensor, Vec<Option<Tensor>>) {
     let variables: Vec<Option<Var>> = inputs
         .iter()
         .map(|input| {
@@ -117,7 +123,7 @@ fn computed(name: &str, inputs: &[Tensor], gradient: &Tensor) -> (Tensor, Vec<Op
         .zip(inputs)
         .map(|(variable, input)| variable.as_ref().map_or(input, |v| v.as_tensor()).clone())
         .collect();
-    let output = apply(name, &inputs).unwrap();
+    let output = apply(cpu, name, &inputs).unwrap();
     let store = (&output * gradient)
         .unwrap()
         .sum_all()
@@ -165,12 +171,12 @@ fn assert_close(what: &str, found: &Tensor, expected: &Tensor, tolerance: f64) {
 }
 
 /// Compares all cases with PyTorch's values.
-fn check(change: impl Fn(&Tensor) -> Tensor) {
+fn check(cpu: Cpu, change: impl Fn(&Tensor) -> Tensor) {
     let cases = cases();
     assert_eq!(cases.len(), 48, "cases of the fixture");
     for case in &cases {
         let inputs: Vec<Tensor> = case.inputs.iter().map(&change).collect();
-        let (output, gradients) = computed(&case.name, &inputs, &case.gradient);
+        let (output, gradients) = computed(cpu, &case.name, &inputs, &case.gradient);
         let tolerance = tolerance(&case.name);
         assert_close(&case.name, &output, &case.output, tolerance);
         for (at, (found, expected)) in gradients.iter().zip(&case.gradients).enumerate() {
@@ -193,29 +199,24 @@ fn check(change: impl Fn(&Tensor) -> Tensor) {
 
 #[test]
 fn values_and_gradients_are_those_of_pytorch() {
-    portable::run(false, || check(Tensor::clone));
-}
-
-#[test]
-fn portable_instructions_give_the_same() {
-    portable::run(true, || check(Tensor::clone));
+    for cpu in cpus() {
+        check(cpu, Tensor::clone);
+    }
 }
 
 /// Every axis in another order in memory, and space between the rows.
 #[test]
 fn inputs_need_not_be_contiguous() {
-    portable::run(false, || {
-        check(|input| {
-            let last = input.rank() - 1;
-            if input.dtype() == DType::I64 || input.elem_count() == 0 {
-                return input.clone();
-            }
-            let axes: Vec<usize> = (0..=last).rev().collect();
-            let padded = Tensor::cat(&[input, input], last).unwrap();
-            let strided = padded.permute(axes.clone()).unwrap().contiguous().unwrap();
-            let strided = strided.narrow(0, 0, input.dim(last).unwrap()).unwrap();
-            strided.permute(axes).unwrap()
-        });
+    check(Cpu::new(), |input| {
+        let last = input.rank() - 1;
+        if input.dtype() == DType::I64 || input.elem_count() == 0 {
+            return input.clone();
+        }
+        let axes: Vec<usize> = (0..=last).rev().collect();
+        let padded = Tensor::cat(&[input, input], last).unwrap();
+        let strided = padded.permute(axes.clone()).unwrap().contiguous().unwrap();
+        let strided = strided.narrow(0, 0, input.dim(last).unwrap()).unwrap();
+        strided.permute(axes).unwrap()
     });
 }
 
@@ -224,6 +225,7 @@ fn inputs_need_not_be_contiguous() {
 #[test]
 fn gradients_are_finite_differences() {
     const STEP: f64 = 1e-5;
+    let cpu = Cpu::new();
     let names = [
         "softmax/wide",
         "rms_norm/rows",
@@ -247,7 +249,7 @@ fn gradients_are_finite_differences() {
         };
         let inputs: Vec<Tensor> = case.inputs.iter().map(wide).collect();
         let gradient = wide(&case.gradient);
-        let (_, gradients) = computed(&case.name, &inputs, &gradient);
+        let (_, gradients) = computed(cpu, &case.name, &inputs, &gradient);
         for (at, found) in gradients.iter().enumerate() {
             let Some(found) = found else { continue };
             let found: Vec<f64> = found.flatten_all().unwrap().to_vec1().unwrap();
@@ -260,7 +262,7 @@ fn gradients_are_finite_differences() {
                     let mut inputs = inputs.clone();
                     inputs[at] =
                         Tensor::from_vec(numbers, inputs[at].dims(), &Device::Cpu).unwrap();
-                    let output = apply(&case.name, &inputs).unwrap();
+                    let output = apply(cpu, &case.name, &inputs).unwrap();
                     (output * &gradient)
                         .unwrap()
                         .sum_all()
@@ -283,7 +285,7 @@ fn gradients_are_finite_differences() {
 /// Not a bit of them.
 #[test]
 fn the_number_of_threads_changes_nothing() {
-    let all = || -> Vec<Vec<u8>> {
+    let all = |cpu: Cpu| -> Vec<Vec<u8>> {
         let bytes = |tensor: &Tensor| -> Vec<u8> {
             let numbers: Vec<f32> = tensor.flatten_all().unwrap().to_vec1().unwrap();
             numbers.into_iter().flat_map(f32::to_le_bytes).collect()
@@ -304,18 +306,16 @@ fn the_number_of_threads_changes_nothing() {
                         .unwrap()
                 })
                 .collect();
-            let gradient = apply(name, &inputs).unwrap();
-            let (output, gradients) = computed(name, &inputs, &gradient);
+            let gradient = apply(cpu, name, &inputs).unwrap();
+            let (output, gradients) = computed(cpu, name, &inputs, &gradient);
             results.push(bytes(&output));
             results.extend(gradients.iter().flatten().map(bytes));
         }
         results
     };
-    portable::run(false, || {
-        let on = |threads| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-            pool.unwrap().install(all)
-        };
-        assert_eq!(on(1), on(3));
-    });
+    let on = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        pool.unwrap().install(|| all(Cpu::new()))
+    };
+    assert_eq!(on(1), on(3));
 }

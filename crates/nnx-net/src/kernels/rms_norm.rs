@@ -1,23 +1,22 @@
 //! The norm of a row by the root of its mean square.
 
-use candle_core::backend::BackendStorage;
-use candle_core::{CpuStorage, CustomOp2, D, Layout, Result, Shape, Tensor, WithDType};
+use candle_core::{D, Result, Shape, Tensor};
 use pulp::{Simd, WithSimd};
 
-use super::dispatch::dispatch;
+use super::cpu::Cpu;
 use super::float::Float;
-use super::operand::{for_floats, operand, output};
-use super::storage::{contiguous, is_for};
-use super::{rows, threads};
+use super::operation::{Kernel, Operation, is_for};
+use super::rows;
+use super::view::View;
 
 /// `x / sqrt(mean(x²) + epsilon) · w` along the last axis, whose size is that of the weight.
 ///
 /// # Errors
 /// When the weight has another size than the last axis, or candle fails.
-pub(crate) fn rms_norm(xs: &Tensor, weight: &Tensor, epsilon: f64) -> Result<Tensor> {
+pub(crate) fn rms_norm(cpu: Cpu, xs: &Tensor, weight: &Tensor, epsilon: f64) -> Result<Tensor> {
     if is_for(&[xs, weight]) {
         let (xs, weight) = (xs.contiguous()?, weight.contiguous()?);
-        return xs.apply_op2(&weight, RmsNorm { epsilon });
+        return xs.apply_op2(&weight, Operation(RmsNorm { cpu, epsilon }));
     }
     let squares = xs.sqr()?.mean_keepdim(D::Minus1)?;
     let norms = (squares + epsilon)?.sqrt()?;
@@ -25,6 +24,7 @@ pub(crate) fn rms_norm(xs: &Tensor, weight: &Tensor, epsilon: f64) -> Result<Ten
 }
 
 struct RmsNorm {
+    cpu: Cpu,
     epsilon: f64,
 }
 
@@ -32,70 +32,66 @@ struct RmsNorm {
 /// not depend on the threads, so that neither does the sum.
 const BLOCK: usize = 32;
 
-impl CustomOp2 for RmsNorm {
-    fn name(&self) -> &'static str {
-        "rms-norm"
-    }
+impl Kernel<2> for RmsNorm {
+    const NAME: &'static str = "rms-norm";
 
-    fn cpu_fwd(
-        &self,
-        xs: &CpuStorage,
-        shape: &Layout,
-        weight: &CpuStorage,
-        weight_shape: &Layout,
-    ) -> Result<(CpuStorage, Shape)> {
-        if weight_shape.dims() != [shape.shape().dim(D::Minus1)?] {
+    fn forward<T: Float>(&self, [xs, weight]: [View<'_>; 2]) -> Result<(Vec<T>, Shape)> {
+        let shape = xs.layout.shape();
+        if weight.dims() != [shape.dim(D::Minus1)?] {
             candle_core::bail!("expected a weight for each element of a row");
         }
-        for_floats!(xs.dtype(), T => {
-            let xs = contiguous::<T>(xs, shape)?;
-            let weight = contiguous::<T>(weight, weight_shape)?;
-            let mut ys = vec![T::ZERO; xs.len()];
-            let width = weight.len().max(1);
-            let part = rows::per_thread(xs.len() / width, 2 * width) * width;
-            threads::each(xs.chunks(part).zip(ys.chunks_mut(part)), |(xs, ys)| {
-                let epsilon = T::from_f64(self.epsilon);
-                dispatch(Forward { xs, weight, epsilon, ys });
+        let (xs, weight) = (xs.elements::<T>()?, weight.elements::<T>()?);
+        let mut ys = vec![T::ZERO; xs.len()];
+        let width = weight.len().max(1);
+        let epsilon = T::from_f64(self.epsilon);
+        let part = self.cpu.rows_per_thread(xs.len() / width, 2 * width) * width;
+        let tasks = xs.chunks(part).zip(ys.chunks_mut(part));
+        self.cpu.each(tasks, |(xs, ys)| {
+            self.cpu.dispatch(Forward {
+                xs,
+                weight,
+                epsilon,
+                ys,
             });
-            Ok(output(ys, shape.shape()))
-        })
+        });
+        Ok((ys, shape.clone()))
     }
 
-    fn bwd(
+    fn backward<T: Float>(
         &self,
-        xs: &Tensor,
-        weight: &Tensor,
-        _: &Tensor,
-        gradient: &Tensor,
-    ) -> Result<(Option<Tensor>, Option<Tensor>)> {
-        let gradient = gradient.contiguous()?;
-        for_floats!(xs.dtype(), T => {
-            let (x, w, g) = (operand(xs), operand(weight), operand(&gradient));
-            let weights = w.elements::<T>()?;
-            let width = weights.len().max(1);
-            let mut of_xs = g.elements::<T>()?.to_vec();
-            let block = BLOCK * width;
-            // A row of sums for each block of rows.
-            let mut sums = vec![T::ZERO; of_xs.len().div_ceil(block) * width];
-            let part = rows::per_thread(sums.len() / width, 4 * block);
-            let tasks = x.elements::<T>()?.chunks(part * block);
-            let tasks = tasks.zip(of_xs.chunks_mut(part * block)).zip(sums.chunks_mut(part * width));
-            threads::each(tasks, |((xs, gradients), sums)| {
-                let epsilon = T::from_f64(self.epsilon);
-                let weight = weights;
-                dispatch(Backward { xs, weight, epsilon, gradients, sums });
+        [xs, weight]: [View<'_>; 2],
+        _: [bool; 2],
+        _: &[T],
+        gradient: &[T],
+    ) -> Result<[Option<Vec<T>>; 2]> {
+        let (xs, weight) = (xs.elements::<T>()?, weight.elements::<T>()?);
+        let width = weight.len().max(1);
+        let epsilon = T::from_f64(self.epsilon);
+        let mut of_xs = gradient.to_vec();
+        let block = BLOCK * width;
+        // A row of sums for each block of rows.
+        let mut sums = vec![T::ZERO; of_xs.len().div_ceil(block) * width];
+        let part = self.cpu.rows_per_thread(sums.len() / width, 4 * block);
+        let tasks = xs
+            .chunks(part * block)
+            .zip(of_xs.chunks_mut(part * block))
+            .zip(sums.chunks_mut(part * width));
+        self.cpu.each(tasks, |((xs, gradients), sums)| {
+            self.cpu.dispatch(Backward {
+                xs,
+                weight,
+                epsilon,
+                gradients,
+                sums,
             });
-            let mut of_weight = vec![T::ZERO; weights.len()];
-            for sums in sums.chunks_exact(width) {
-                for (sum, part) in of_weight.iter_mut().zip(sums) {
-                    *sum += *part;
-                }
+        });
+        let mut of_weight = vec![T::ZERO; weight.len()];
+        for sums in sums.chunks_exact(width) {
+            for (sum, part) in of_weight.iter_mut().zip(sums) {
+                *sum += *part;
             }
-            Ok((
-                Some(Tensor::from_vec(of_xs, xs.shape(), xs.device())?),
-                Some(Tensor::from_vec(of_weight, weight.shape(), weight.device())?),
-            ))
-        })
+        }
+        Ok([Some(of_xs), Some(of_weight)])
     }
 }
 

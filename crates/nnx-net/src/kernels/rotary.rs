@@ -2,16 +2,14 @@
 
 use std::sync::Arc;
 
-use candle_core::backend::BackendStorage;
-use candle_core::{CpuStorage, CustomOp1, D, Layout, Result, Shape, Tensor};
+use candle_core::{D, Result, Shape, Tensor};
 use candle_nn::rotary_emb::rope_i_slow;
 use pulp::{Simd, WithSimd};
 
-use super::dispatch::dispatch;
+use super::cpu::Cpu;
 use super::float::Float;
-use super::operand::{for_floats, operand, output};
-use super::storage::{contiguous, is_for};
-use super::{rows, threads};
+use super::operation::{Kernel, Operation, is_for};
+use super::view::View;
 
 /// Cosine and sine of the angle of each pair of elements, for consecutive positions.
 #[derive(Clone, Debug)]
@@ -49,9 +47,12 @@ impl Angles {
 ///
 /// # Errors
 /// When the shape or the number of angles is another, or candle fails.
-pub(crate) fn rotate(all: &Tensor, angles: &Angles) -> Result<Tensor> {
+pub(crate) fn rotate(cpu: Cpu, all: &Tensor, angles: &Angles) -> Result<Tensor> {
     if is_for(&[all]) {
-        return all.contiguous()?.apply_op1(Rotary(angles.clone()));
+        let angles = angles.clone();
+        return all
+            .contiguous()?
+            .apply_op1(Operation(Rotary { cpu, angles }));
     }
     let (tokens, half) = (all.dim(1)?, all.dim(D::Minus1)? / 2);
     let [cos, sin] = angles
@@ -66,33 +67,34 @@ pub(crate) fn rotate(all: &Tensor, angles: &Angles) -> Result<Tensor> {
     Tensor::cat(&[rotated(0)?, rotated(1)?, all.narrow(2, 2, 1)?], 2)
 }
 
-struct Rotary(Angles);
+struct Rotary {
+    cpu: Cpu,
+    angles: Angles,
+}
 
-impl CustomOp1 for Rotary {
-    fn name(&self) -> &'static str {
-        "rotary"
+impl Kernel<1> for Rotary {
+    const NAME: &'static str = "rotary";
+
+    fn forward<T: Float>(&self, [all]: [View<'_>; 1]) -> Result<(Vec<T>, Shape)> {
+        let rotated = self.rotated(all.elements::<T>()?, &self.angles, all.dims())?;
+        Ok((rotated, all.layout.shape().clone()))
     }
 
-    fn cpu_fwd(&self, all: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
-        for_floats!(all.dtype(), T => {
-            let rotated = self.rotated::<T>(contiguous(all, layout)?, layout.dims())?;
-            Ok(output(rotated, layout.shape()))
-        })
-    }
-
-    fn bwd(&self, _: &Tensor, _: &Tensor, gradient: &Tensor) -> Result<Option<Tensor>> {
-        let gradient = gradient.contiguous()?;
-        let back = Self(self.0.reversed());
-        for_floats!(gradient.dtype(), T => {
-            let rotated = back.rotated::<T>(operand(&gradient).elements()?, gradient.dims())?;
-            Ok(Some(Tensor::from_vec(rotated, gradient.shape(), gradient.device())?))
-        })
+    fn backward<T: Float>(
+        &self,
+        [all]: [View<'_>; 1],
+        _: [bool; 1],
+        _: &[T],
+        gradient: &[T],
+    ) -> Result<[Option<Vec<T>>; 1]> {
+        let back = self.angles.reversed();
+        Ok([Some(self.rotated(gradient, &back, all.dims())?)])
     }
 }
 
 impl Rotary {
-    fn rotated<T: Float>(&self, all: &[T], dims: &[usize]) -> Result<Vec<T>> {
-        let Self(Angles { pairs }) = self;
+    fn rotated<T: Float>(&self, all: &[T], angles: &Angles, dims: &[usize]) -> Result<Vec<T>> {
+        let pairs = &angles.pairs;
         let &[_, tokens, 3, heads, size] = dims else {
             candle_core::bail!("expected queries, keys and values of tokens, found `{dims:?}`");
         };
@@ -104,18 +106,19 @@ impl Rotary {
         if all.is_empty() {
             return Ok(all);
         }
-        let part = rows::per_thread(all.len() / width, 2 * width);
-        threads::each(all.chunks_mut(part * width).enumerate(), |(task, rows)| {
-            let first = task * part;
-            dispatch(Rotate {
-                rows,
-                first,
-                pairs,
-                tokens,
-                heads,
-                size,
+        let part = self.cpu.rows_per_thread(all.len() / width, 2 * width);
+        self.cpu
+            .each(all.chunks_mut(part * width).enumerate(), |(task, rows)| {
+                let first = task * part;
+                self.cpu.dispatch(Rotate {
+                    rows,
+                    first,
+                    pairs,
+                    tokens,
+                    heads,
+                    size,
+                });
             });
-        });
         Ok(all)
     }
 }

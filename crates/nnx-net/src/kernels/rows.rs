@@ -1,21 +1,12 @@
-//! Rows: their sums and maxima, and how many of them a thread gets.
+//! The sums and maxima of rows.
 //!
 //! A sum is added up in as many lanes as the widest vectors have, on every processor, so that its
 //! result does not depend on the processor's instructions.
 
 use super::float::Float;
-use super::threads;
 
 /// The number of lanes.
 const LANES: usize = 16;
-
-/// The number of rows that one thread gets of `count`, where each costs that many operations; at
-/// least one.
-pub(crate) fn per_thread(count: usize, cost: usize) -> usize {
-    count
-        .div_ceil(threads::parts(count.saturating_mul(cost)))
-        .max(1)
-}
 
 /// The largest element that is not NaN; minus infinity where there is none.
 #[inline(always)]

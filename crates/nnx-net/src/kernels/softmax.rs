@@ -1,14 +1,13 @@
 //! Softmax over the last axis.
 
-use candle_core::backend::BackendStorage;
-use candle_core::{CpuStorage, CustomOp1, D, Layout, Result, Shape, Tensor};
+use candle_core::{D, Result, Shape, Tensor};
 use pulp::{Simd, WithSimd};
 
-use super::dispatch::dispatch;
+use super::cpu::Cpu;
 use super::float::Float;
-use super::operand::{for_floats, operand, output};
-use super::storage::{contiguous, is_for};
-use super::{rows, threads};
+use super::operation::{Kernel, Operation, is_for};
+use super::rows;
+use super::view::View;
 
 /// Softmax over the last axis: `e^(x - m) / Σ e^(x - m)` with the row's maximum `m`.
 ///
@@ -16,48 +15,52 @@ use super::{rows, threads};
 ///
 /// # Errors
 /// When the tensor has no axis, or candle fails.
-pub(crate) fn softmax(xs: &Tensor) -> Result<Tensor> {
+pub(crate) fn softmax(cpu: Cpu, xs: &Tensor) -> Result<Tensor> {
     if is_for(&[xs]) {
-        return xs.contiguous()?.apply_op1(Softmax);
+        return xs.contiguous()?.apply_op1(Operation(Softmax { cpu }));
     }
     let shifted = xs.broadcast_sub(&xs.detach().max_keepdim(D::Minus1)?)?;
     let powers = shifted.exp()?;
     powers.broadcast_div(&powers.sum_keepdim(D::Minus1)?)
 }
 
-struct Softmax;
+struct Softmax {
+    cpu: Cpu,
+}
 
-impl CustomOp1 for Softmax {
-    fn name(&self) -> &'static str {
-        "softmax"
+impl Kernel<1> for Softmax {
+    const NAME: &'static str = "softmax";
+
+    fn forward<T: Float>(&self, [xs]: [View<'_>; 1]) -> Result<(Vec<T>, Shape)> {
+        let shape = xs.layout.shape();
+        let width = shape.dim(D::Minus1)?.max(1);
+        let mut ys = xs.elements::<T>()?.to_vec();
+        let part = self.cpu.rows_per_thread(ys.len() / width, width * COST) * width;
+        self.cpu.each(ys.chunks_mut(part), |rows| {
+            self.cpu.dispatch(Forward { rows, width });
+        });
+        Ok((ys, shape.clone()))
     }
 
-    fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
-        let width = layout.shape().dim(D::Minus1)?.max(1);
-        for_floats!(storage.dtype(), T => {
-            let mut ys = contiguous::<T>(storage, layout)?.to_vec();
-            let part = rows::per_thread(ys.len() / width, width * COST) * width;
-            threads::each(ys.chunks_mut(part), |rows| {
-                dispatch(Forward { rows, width });
+    fn backward<T: Float>(
+        &self,
+        [xs]: [View<'_>; 1],
+        _: [bool; 1],
+        ys: &[T],
+        gradient: &[T],
+    ) -> Result<[Option<Vec<T>>; 1]> {
+        let width = xs.layout.shape().dim(D::Minus1)?.max(1);
+        let mut gradients = gradient.to_vec();
+        let part = self.cpu.rows_per_thread(ys.len() / width, width) * width;
+        let tasks = ys.chunks(part).zip(gradients.chunks_mut(part));
+        self.cpu.each(tasks, |(ys, gradients)| {
+            self.cpu.dispatch(Backward {
+                ys,
+                gradients,
+                width,
             });
-            Ok(output(ys, layout.shape()))
-        })
-    }
-
-    fn bwd(&self, _: &Tensor, ys: &Tensor, gradient: &Tensor) -> Result<Option<Tensor>> {
-        let gradient = gradient.contiguous()?;
-        let width = ys.dim(D::Minus1)?.max(1);
-        for_floats!(ys.dtype(), T => {
-            let (y, g) = (operand(ys), operand(&gradient));
-            let ys = y.elements::<T>()?;
-            let mut gradients = g.elements::<T>()?.to_vec();
-            let part = rows::per_thread(ys.len() / width, width) * width;
-            let tasks = ys.chunks(part).zip(gradients.chunks_mut(part));
-            threads::each(tasks, |(ys, gradients)| {
-                dispatch(Backward { ys, gradients, width });
-            });
-            Ok(Some(Tensor::from_vec(gradients, gradient.shape(), gradient.device())?))
-        })
+        });
+        Ok([Some(gradients)])
     }
 }
 

@@ -1,75 +1,67 @@
 //! A gate: the product of one tensor's SiLU and another tensor.
 
-use candle_core::backend::BackendStorage;
-use candle_core::{CpuStorage, CustomOp2, Layout, Result, Shape, Tensor};
+use candle_core::{Result, Shape, Tensor};
 use pulp::{Simd, WithSimd};
 
-use super::dispatch::dispatch;
+use super::cpu::Cpu;
 use super::float::Float;
-use super::operand::{for_floats, operand, output};
-use super::storage::{contiguous, is_for};
-use super::{rows, threads};
+use super::operation::{Kernel, Operation, is_for};
+use super::view::View;
 
 /// `silu(gate) · x`, element by element, where `silu(x) = x / (1 + e^-x)`.
 ///
 /// # Errors
 /// When the shapes differ, or candle fails.
-pub(crate) fn swiglu(gate: &Tensor, xs: &Tensor) -> Result<Tensor> {
+pub(crate) fn swiglu(cpu: Cpu, gate: &Tensor, xs: &Tensor) -> Result<Tensor> {
     if is_for(&[gate, xs]) && gate.dims() == xs.dims() {
-        return gate.contiguous()?.apply_op2(&xs.contiguous()?, SwiGlu);
+        let operation = Operation(SwiGlu { cpu });
+        return gate.contiguous()?.apply_op2(&xs.contiguous()?, operation);
     }
     gate.silu()? * xs
 }
 
-struct SwiGlu;
+struct SwiGlu {
+    cpu: Cpu,
+}
 
 /// The operations for one element, about.
 const COST: usize = 12;
 
-impl CustomOp2 for SwiGlu {
-    fn name(&self) -> &'static str {
-        "swiglu"
+impl Kernel<2> for SwiGlu {
+    const NAME: &'static str = "swiglu";
+
+    fn forward<T: Float>(&self, [gates, xs]: [View<'_>; 2]) -> Result<(Vec<T>, Shape)> {
+        let gates = gates.elements::<T>()?;
+        let mut ys = xs.elements::<T>()?.to_vec();
+        let part = self.cpu.rows_per_thread(ys.len(), COST);
+        let tasks = gates.chunks(part).zip(ys.chunks_mut(part));
+        self.cpu.each(tasks, |(gates, ys)| {
+            self.cpu.dispatch(Forward { gates, ys });
+        });
+        Ok((ys, xs.layout.shape().clone()))
     }
 
-    fn cpu_fwd(
+    fn backward<T: Float>(
         &self,
-        gates: &CpuStorage,
-        gates_layout: &Layout,
-        xs: &CpuStorage,
-        xs_layout: &Layout,
-    ) -> Result<(CpuStorage, Shape)> {
-        for_floats!(gates.dtype(), T => {
-            let gates = contiguous::<T>(gates, gates_layout)?;
-            let mut ys = contiguous::<T>(xs, xs_layout)?.to_vec();
-            let part = rows::per_thread(ys.len(), COST);
-            threads::each(gates.chunks(part).zip(ys.chunks_mut(part)), |(gates, ys)| {
-                dispatch(Forward { gates, ys });
+        [gates, xs]: [View<'_>; 2],
+        _: [bool; 2],
+        _: &[T],
+        gradient: &[T],
+    ) -> Result<[Option<Vec<T>>; 2]> {
+        let gates = gates.elements::<T>()?;
+        let mut of_xs = gradient.to_vec();
+        let mut of_gates = xs.elements::<T>()?.to_vec();
+        let part = self.cpu.rows_per_thread(gates.len(), 2 * COST);
+        let tasks = of_gates.chunks_mut(part).zip(of_xs.chunks_mut(part));
+        let tasks = gates.chunks(part).zip(tasks);
+        self.cpu.each(tasks, |(gates, (of_gates, of_xs))| {
+            self.cpu.dispatch(Backward {
+                gates,
+                of_gates,
+                of_xs,
             });
-            Ok(output(ys, xs_layout.shape()))
-        })
-    }
-
-    fn bwd(
-        &self,
-        gate: &Tensor,
-        xs: &Tensor,
-        _: &Tensor,
-        gradient: &Tensor,
-    ) -> Result<(Option<Tensor>, Option<Tensor>)> {
-        let gradient = gradient.contiguous()?;
-        for_floats!(gate.dtype(), T => {
-            let (gates, xs, g) = (operand(gate), operand(xs), operand(&gradient));
-            let gates = gates.elements::<T>()?;
-            let mut of_xs = g.elements::<T>()?.to_vec();
-            let mut of_gates = xs.elements::<T>()?.to_vec();
-            let part = rows::per_thread(gates.len(), 2 * COST);
-            let tasks = of_gates.chunks_mut(part).zip(of_xs.chunks_mut(part));
-            threads::each(gates.chunks(part).zip(tasks), |(gates, (of_gates, of_xs))| {
-                dispatch(Backward { gates, of_gates, of_xs });
-            });
-            let tensor = |elements| Tensor::from_vec(elements, gate.shape(), gate.device());
-            Ok((Some(tensor(of_gates)?), Some(tensor(of_xs)?)))
-        })
+        });
+        Ok([Some(of_gates), Some(of_xs)])
     }
 }
 

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use candle_core::{DType, Device, Tensor, Var};
 use nnx_checkpoint::safetensors::SafeTensors;
 
+use super::cpu::Cpu;
+
 /// A case of `tests/fixtures/tools/dense_kernels.py`.
 #[derive(Debug)]
 pub(super) struct Case {
@@ -90,6 +92,11 @@ impl Case {
             );
         }
     }
+}
+
+/// With the processor's instructions and without, on several threads and on one.
+pub(super) fn cpus() -> [Cpu; 3] {
+    [Cpu::new(), Cpu::portable(), Cpu::new().on_one_thread()]
 }
 
 /// Numbers between -1 and 1, in float64.

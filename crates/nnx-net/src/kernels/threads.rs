@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 /// How many multiplications or copies are worth the start of another thread.
-pub(crate) const GRAIN: usize = 1 << 15;
+const GRAIN: usize = 1 << 15;
 
 /// The number of parts into which work of `size` operations is divided: at most one for each thread,
 /// and none smaller than [`GRAIN`].

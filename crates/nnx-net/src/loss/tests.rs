@@ -6,7 +6,7 @@ use super::*;
 
 const LOGITS: [[f32; 3]; 2] = [[0.5, -1.0, 0.0], [2.0, 0.0, -3.0]];
 
-/// What a float32 loses in a few operations on numbers of order one.
+/// The rounding error of a float32 after a few operations on numbers of order one.
 const TOLERANCE: f32 = 3e-7;
 
 #[track_caller]

@@ -89,7 +89,7 @@ impl NNModel {
         let mut plain = self.rebuilt(&values, kept)?;
         for (name, _) in plain.net.parameters().distinct() {
             let is_frozen = self.frozen.contains(name);
-            // What was frozen before LoRA, and was trained since, is trained.
+            // A layer that was frozen before LoRA, and was trained since, is trained.
             let was_thawed = || {
                 let (path, part) = name.rsplit_once('.').unwrap_or_default();
                 let base = format!("{path}.base.{part}");

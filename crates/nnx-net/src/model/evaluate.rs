@@ -70,8 +70,8 @@ impl NNModel {
         Evaluation::new(&self.params, options)
     }
 
-    /// The metrics of one batch by the rules of [`evaluate`](Self::evaluate), without its loss: what
-    /// NNx records of each batch that it trains.
+    /// The metrics of one batch by the rules of [`evaluate`](Self::evaluate), without its loss: NNx
+    /// records them of each batch that it trains.
     ///
     /// Where no target counts, a model without a task has zeros and no error.
     ///
@@ -100,8 +100,8 @@ impl NNModel {
     }
 }
 
-/// The metrics of one batch by the rules of [`NNModel::evaluate`], without its loss: what
-/// [`NNModel::score`] gives, for any model with that loss or task.
+/// The metrics of one batch by the rules of [`NNModel::evaluate`], without its loss: as
+/// [`NNModel::score`], for any model with that loss or task.
 ///
 /// # Errors
 /// When the targets do not go with the loss or the task, or the loss has no classes to count.
@@ -141,8 +141,7 @@ pub fn batch_score(
     })
 }
 
-/// The loss of a batch by the loss and task of a model: what [`NNModel::loss_terms`] gives, for any
-/// model.
+/// The loss of a batch by the loss and task of a model: as [`NNModel::loss_terms`], for any model.
 ///
 /// # Errors
 /// When the targets do not go with the loss, the task or the logits.
@@ -303,7 +302,7 @@ fn indicators(values: &Tensor) -> Result<Labels> {
     )?)
 }
 
-/// Targets of a regression as classes, which is what they are where they are whole.
+/// The targets of a regression as classes; they must be whole numbers.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,

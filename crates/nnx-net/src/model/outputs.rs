@@ -63,16 +63,12 @@ impl NNModel {
                 logits = logits.reshape(((), classes))?;
             }
         }
-        if let Some(seeds) = seeds.filter(|_| is_graph(kind)) {
+        if let Some(seeds) = seeds.filter(|_| kind.is_graph()) {
             logits = first_rows(&logits, seeds)?;
             targets = first_rows(&targets, seeds)?;
         }
         Ok((logits, targets))
     }
-}
-
-fn is_graph(net: Nets) -> bool {
-    matches!(net, Nets::GraphAtt | Nets::GraphConv | Nets::GraphSage)
 }
 
 /// The first rows, or all where there are fewer.

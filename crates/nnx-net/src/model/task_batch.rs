@@ -73,7 +73,7 @@ impl TaskBatch {
     }
 }
 
-/// What a task demands.
+/// The checks of a task on logits and targets.
 struct Rule<'a>(&'a TaskSpec);
 
 impl Rule<'_> {

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::evaluate_options::EvaluateOptions;
 use crate::predict::{at_least, largest, logit};
 
-/// What has been counted of a task; targets that are masked count nowhere.
+/// The counts of a task so far; targets that are masked count nowhere.
 #[derive(Debug)]
 pub(super) struct TaskRecord<'a> {
     task: &'a TaskSpec,

@@ -1,4 +1,4 @@
-//! Expected values are what NNx 0.4.1 on PyTorch 2.15 gives for the lines in the comments.
+//! Expected values are those of NNx 0.4.1 on PyTorch 2.15 for the lines in the comments.
 
 mod batches;
 mod build;

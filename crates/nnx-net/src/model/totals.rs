@@ -1,4 +1,4 @@
-//! What an evaluation adds up over batches.
+//! The totals of an evaluation over batches.
 
 use nnx_params::Labels;
 

@@ -5,9 +5,10 @@ use candle_core::{D, Tensor};
 use crate::dropout::dropout;
 use crate::error::Result;
 use crate::kernels::attention::{Visible, attend, attend_to_self};
+use crate::kernels::cpu::Cpu;
+use crate::kernels::operation::is_for;
 use crate::kernels::rotary::{Angles, rotate};
 use crate::kernels::softmax::softmax;
-use crate::kernels::storage;
 use crate::key_value_cache::KeyValueCache;
 use crate::linear::Linear;
 use crate::mode::Mode;
@@ -24,7 +25,7 @@ pub(super) struct Attention {
     dropout_prob: f64,
 }
 
-/// What the attention of a language model sees beside its tokens.
+/// The inputs of a language model's attention beside its tokens.
 #[derive(Debug)]
 pub(super) struct Causal<'a> {
     /// The angles by which queries and keys are rotated.
@@ -69,6 +70,7 @@ impl Attention {
         mode: &mut Mode<'_>,
     ) -> Result<Tensor> {
         let (count, tokens, width) = xs.dims3()?;
+        let cpu = Cpu::new();
         let all = self.w_qkv.forward(xs, mode)?;
         let mut all = all.reshape((count, tokens, 3, self.heads, width / self.heads))?;
         let visible = match &causal {
@@ -77,13 +79,13 @@ impl Attention {
         };
         let mut cache = None;
         if let Some(causal) = causal {
-            all = rotate(&all, causal.angles)?;
+            all = rotate(cpu, &all, causal.angles)?;
             cache = causal.cache;
         }
         let drops = mode.is_training() && self.dropout_prob > 0.0;
-        let is_for_kernels = storage::is_for(&[&all]) && !drops;
+        let is_for_kernels = is_for(&[&all]) && !drops;
         let ys = if is_for_kernels && cache.is_none() {
-            attend_to_self(&all, visible)?
+            attend_to_self(cpu, &all, visible)?
         } else {
             let part = |at| all.narrow(2, at, 1)?.squeeze(2)?.transpose(1, 2);
             let (queries, mut keys, mut values) = (part(0)?, part(1)?, part(2)?);
@@ -92,7 +94,7 @@ impl Attention {
                     cache.extend(layer, &keys.contiguous()?, &values.contiguous()?, most)?;
             }
             if is_for_kernels {
-                attend(&queries, &keys, &values, visible)?
+                attend(cpu, &queries, &keys, &values, visible)?
             } else {
                 self.composed([&queries, &keys, &values], visible, mode)?
             }
@@ -114,7 +116,7 @@ impl Attention {
         if let (Visible::Earlier, Some(mask)) = (visible, causal_mask(tokens, keys)?) {
             scores = scores.broadcast_add(&mask)?;
         }
-        let weights = dropout(&softmax(&scores)?, self.dropout_prob, mode)?;
+        let weights = dropout(&softmax(Cpu::new(), &scores)?, self.dropout_prob, mode)?;
         let ys = weights.matmul(&values.contiguous()?)?.transpose(1, 2)?;
         Ok(ys.reshape((count, tokens, self.heads * size))?)
     }

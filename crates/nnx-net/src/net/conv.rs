@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::init::Init;
 use crate::inputs::rows;
 use crate::kernels::conv2d::conv2d;
+use crate::kernels::cpu::Cpu;
 use crate::kernels::max_pool2d::max_pool2d;
 use crate::mode::Mode;
 use crate::param_builder::ParamBuilder;
@@ -102,6 +103,7 @@ impl Net for Conv {
 
     fn forward(&self, inputs: &[Tensor], mode: &mut Mode<'_>) -> Result<Tensor> {
         let params = &self.params;
+        let cpu = Cpu::new();
         let rows = rows(Nets::Conv, params.base().input_dim(), inputs)?;
         let (count, side) = (rows.dim(0)?, params.image_side());
         let mut xs = rows.reshape((count, params.in_channels(), side, side))?;
@@ -111,12 +113,12 @@ impl Net for Conv {
             let placement = (params.padding(), params.stride());
             // The one activation that is applied in the pass that computes the convolution.
             let is_fused = self.activation == Activations::Relu;
-            xs = conv2d(&xs, &weight, &bias, placement, is_fused)?;
+            xs = conv2d(cpu, [&xs, &weight, &bias], placement, is_fused)?;
             mode.note(mode.noted(), &format!("convs.{j}"), "Conv2d", &xs);
             if !is_fused {
                 xs = activate(self.activation, &xs)?;
             }
-            xs = max_pool2d(&xs, params.pool_size())?;
+            xs = max_pool2d(cpu, &xs, params.pool_size())?;
         }
         self.fcs.forward(&xs.flatten_from(1)?, mode)
     }

@@ -129,28 +129,32 @@ impl Experts {
             .collect();
         let indices = Tensor::from_slice(&chosen, (count, self.top_k), device)?;
         let gates = activate(Activations::Softmax, &logits.gather(&indices, D::Minus1)?)?;
-        let gates = gates.flatten_all()?;
-        let mut ys = Tensor::zeros((count, self.outputs), DType::F32, device)?;
-        let mut shares = Vec::new();
-        for (e, expert) in (0_u32..).zip(&self.experts) {
-            // The positions of this expert in the list of choices, and the rows that chose it.
-            let (places, takers): (Vec<u32>, Vec<u32>) = (0_u32..)
-                .zip(chosen.chunks(self.top_k))
-                .flat_map(|(row, own)| own.iter().map(move |choice| (row, *choice)))
-                .zip(0_u32..)
-                .filter(|((_, choice), _)| *choice == e)
-                .map(|((row, _), place)| (place, row))
-                .unzip();
-            shares.push(share(places.len(), chosen.len()));
-            if places.is_empty() {
-                continue;
+        // The choices by expert, those of an expert by row: their places in the list, and their rows.
+        let mut choices = vec![(Vec::new(), Vec::new()); self.experts.len()];
+        let rows = (0_u32..).flat_map(|row| std::iter::repeat_n(row, self.top_k));
+        for ((place, expert), row) in (0_u32..).zip(&chosen).zip(rows) {
+            if let Some((places, rows)) = choices.get_mut(*expert as usize) {
+                places.push(place);
+                rows.push(row);
             }
-            let rows = Tensor::new(takers, device)?;
-            let gate = gates.index_select(&Tensor::new(places, device)?, 0)?;
-            let outputs = expert.forward(&xs.index_select(&rows, 0)?, mode)?;
-            let outputs = outputs.broadcast_mul(&gate.unsqueeze(1)?)?;
-            ys = ys.index_add(&rows, &outputs, 0)?;
         }
+        let mut outputs = Vec::new();
+        for (expert, (_, rows)) in self.experts.iter().zip(&choices) {
+            if !rows.is_empty() {
+                let rows = Tensor::from_slice(rows, rows.len(), device)?;
+                outputs.push(expert.forward(&xs.index_select(&rows, 0)?, mode)?);
+            }
+        }
+        let shares = choices
+            .iter()
+            .map(|(places, _)| share(places.len(), chosen.len()));
+        let shares: Vec<f32> = shares.collect();
+        let (places, rows): (Vec<_>, Vec<_>) = choices.into_iter().unzip();
+        let [places, rows] = [places, rows].map(|parts| Tensor::new(parts.concat(), device));
+        let gates = gates.flatten_all()?.index_select(&places?, 0)?;
+        let outputs = Tensor::cat(&outputs, 0)?.broadcast_mul(&gates.unsqueeze(1)?)?;
+        let ys = Tensor::zeros((count, self.outputs), DType::F32, device)?;
+        let ys = ys.index_add(&rows?, &outputs, 0)?;
         let probabilities = activate(Activations::Softmax, &logits)?.mean(0)?;
         let balance = (probabilities * Tensor::new(shares, device)?)?.sum_all()?;
         #[expect(

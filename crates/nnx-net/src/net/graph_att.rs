@@ -8,7 +8,9 @@ use super::graph::{GraphLayer, GraphLayers};
 use crate::error::{Error, Result};
 use crate::init::Init;
 use crate::kernels::adjacency::Adjacency;
+use crate::kernels::cpu::Cpu;
 use crate::kernels::graph_attention::attend;
+use crate::kernels::linear::linear;
 use crate::mode::Mode;
 use crate::param_builder::ParamBuilder;
 use crate::parameters::Parameters;
@@ -117,10 +119,11 @@ impl GraphLayer for GatLayer {
 
     fn forward(&self, nodes: &Tensor, edges: &Adjacency, mode: &mut Mode<'_>) -> Result<Tensor> {
         let count = nodes.dim(0)?;
-        let xs = nodes.matmul(&mode.value(&self.weight).t()?)?;
+        let cpu = Cpu::new();
+        let xs = linear(cpu, nodes, &mode.value(&self.weight), None, false)?;
         let xs = xs.reshape((count, self.heads, self.outputs))?;
         let (sources, targets) = (mode.value(&self.sources), mode.value(&self.targets));
-        let sums = attend(&xs, &sources, &targets, edges)?;
+        let sums = attend(cpu, &xs, &sources, &targets, edges)?;
         let ys = if self.is_last {
             sums.mean(1)?
         } else {

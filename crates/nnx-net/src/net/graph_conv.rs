@@ -8,6 +8,8 @@ use super::graph::{GraphLayer, GraphLayers};
 use crate::error::Result;
 use crate::init::Init;
 use crate::kernels::adjacency::Adjacency;
+use crate::kernels::cpu::Cpu;
+use crate::kernels::linear::linear;
 use crate::kernels::neighbours::{self, Weights};
 use crate::mode::Mode;
 use crate::param_builder::ParamBuilder;
@@ -92,8 +94,9 @@ impl GraphLayer for GcnLayer {
                 .iter()
                 .map(move |source| roots[*source as usize] * root)
         });
-        let xs = nodes.matmul(&mode.value(&self.weight).t()?)?;
-        let sums = neighbours::sum(&xs, edges, Weights::Edges(weights.collect()))?;
+        let cpu = Cpu::new();
+        let xs = linear(cpu, nodes, &mode.value(&self.weight), None, false)?;
+        let sums = neighbours::sum(cpu, &xs, edges, Weights::Edges(weights.collect()))?;
         Ok(sums.broadcast_add(&mode.value(&self.bias))?)
     }
 }

@@ -8,6 +8,8 @@ use super::graph::{GraphLayer, GraphLayers};
 use crate::error::Result;
 use crate::init::Init;
 use crate::kernels::adjacency::Adjacency;
+use crate::kernels::cpu::Cpu;
+use crate::kernels::linear::linear;
 use crate::kernels::neighbours::{self, Weights};
 use crate::mode::Mode;
 use crate::param_builder::ParamBuilder;
@@ -82,10 +84,12 @@ impl GraphLayer for SageLayer {
     const CLASS: &'static str = "SAGEConv";
 
     fn forward(&self, nodes: &Tensor, edges: &Adjacency, mode: &mut Mode<'_>) -> Result<Tensor> {
-        let means = neighbours::sum(nodes, edges, Weights::Mean)?;
-        let neighbours = means
-            .matmul(&mode.value(&self.neighbours).t()?)?
-            .broadcast_add(&mode.value(&self.bias))?;
-        Ok((neighbours + nodes.matmul(&mode.value(&self.own).t()?)?)?)
+        let cpu = Cpu::new();
+        let means = neighbours::sum(cpu, nodes, edges, Weights::Mean)?;
+        let bias = mode.value(&self.bias);
+        let neighbours = mode.value(&self.neighbours);
+        let neighbours = linear(cpu, &means, &neighbours, Some(&bias), false)?;
+        let own = linear(cpu, nodes, &mode.value(&self.own), None, false)?;
+        Ok((neighbours + own)?)
     }
 }

@@ -1,4 +1,4 @@
-//! What all nets share.
+//! The trait of all nets.
 
 use std::fmt::Debug;
 
@@ -18,8 +18,8 @@ pub trait Net: Debug + Send + Sync {
     /// The parameters, with the names and in the order of Python's state dict.
     fn parameters(&self) -> &Parameters;
 
-    /// Runs the net on its positional arguments, which must be on the device of the parameters; see
-    /// [`Inputs`](crate::Inputs) for what each net takes.
+    /// Runs the net on its positional arguments, which must be on the device of the parameters;
+    /// [`Inputs`](crate::Inputs) lists those of each net.
     ///
     /// # Errors
     /// When the arguments are not valid inputs of the net, or the computation fails.

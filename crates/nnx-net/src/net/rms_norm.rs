@@ -4,6 +4,7 @@ use candle_core::{Tensor, Var};
 
 use crate::error::Result;
 use crate::init::Init;
+use crate::kernels::cpu::Cpu;
 use crate::kernels::rms_norm::rms_norm;
 use crate::mode::Mode;
 use crate::param_builder::ParamBuilder;
@@ -32,7 +33,7 @@ impl RmsNorm {
     /// # Errors
     /// When candle fails.
     pub(super) fn forward(&self, xs: &Tensor, mode: &mut Mode<'_>) -> Result<Tensor> {
-        let ys = rms_norm(xs, &mode.value(&self.weight), EPS)?;
+        let ys = rms_norm(Cpu::new(), xs, &mode.value(&self.weight), EPS)?;
         mode.note(mode.noted(), &self.path, "RMSNorm", &ys);
         Ok(ys)
     }

@@ -3,6 +3,7 @@
 use candle_core::Tensor;
 
 use crate::error::{Error, Result};
+use crate::kernels::cpu::Cpu;
 use crate::kernels::swiglu::swiglu;
 use crate::linear::Linear;
 use crate::mode::Mode;
@@ -51,7 +52,7 @@ impl SwiGlu {
     /// When candle fails.
     pub(super) fn forward(&self, xs: &Tensor, mode: &mut Mode<'_>) -> Result<Tensor> {
         let gate = self.gate.forward(xs, mode)?;
-        let wide = swiglu(&gate, &self.up.forward(xs, mode)?)?;
+        let wide = swiglu(Cpu::new(), &gate, &self.up.forward(xs, mode)?)?;
         self.down.forward(&wide, mode)
     }
 }

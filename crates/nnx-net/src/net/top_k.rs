@@ -2,8 +2,8 @@
 
 /// The indices of the `k` largest elements, the largest first; NaN is above all.
 ///
-/// Which ones of equal elements are taken follows from the partition that PyTorch's `topk` runs,
-/// the quickselect of the C++ library: a row of zeros has every router logit equal, and the experts
+/// The choice among equal elements follows from the partition that PyTorch's `topk` runs, the
+/// quickselect of the C++ library: a row of zeros has every router logit equal, and the experts
 /// must be those that Python asks.
 pub(super) fn top_k(row: &[f32], k: usize) -> Vec<u32> {
     let mut queue: Vec<(f32, u32)> = row.iter().copied().zip(0..).collect();
@@ -14,7 +14,7 @@ pub(super) fn top_k(row: &[f32], k: usize) -> Vec<u32> {
         partial_sort(&mut queue, k);
     } else {
         select(&mut queue, k - 1);
-        // A stable sort, which is what the C++ library runs on up to 16 elements.
+        // A stable sort, as the C++ library runs it on up to 16 elements.
         queue[..k - 1].sort_by(|a, b| is_above(*b, *a).cmp(&is_above(*a, *b)));
     }
     queue.into_iter().take(k).map(|(_, index)| index).collect()

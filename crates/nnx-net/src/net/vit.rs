@@ -10,6 +10,8 @@ use super::rms_norm::RmsNorm;
 use crate::error::{Error, Result};
 use crate::init::Init;
 use crate::inputs::{wrong_count, wrong_dtype, wrong_shape};
+use crate::kernels::cpu::Cpu;
+use crate::kernels::linear::linear;
 use crate::mode::Mode;
 use crate::param_builder::ParamBuilder;
 use crate::parameters::Parameters;
@@ -93,8 +95,8 @@ impl Vit {
             .permute(vec![0, 2, 4, 1, 3, 5])?
             .reshape((count * side * side, channels * patch * patch))?;
         let weight = mode.value(&self.patches).flatten_from(1)?;
-        let tokens = rows.matmul(&weight.t()?)?;
-        let tokens = tokens.broadcast_add(&mode.value(&self.patch_bias))?;
+        let bias = mode.value(&self.patch_bias);
+        let tokens = linear(Cpu::new(), &rows, &weight, Some(&bias), false)?;
         let tokens = tokens.reshape((count, side * side, params.d_model()))?;
         mode.note(mode.noted(), "patch_embed", "Conv2d", &tokens);
         Ok(tokens)

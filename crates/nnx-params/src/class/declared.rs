@@ -1,11 +1,11 @@
-//! What every declared class has in common: states, and the keys that this version does not know.
+//! The parts that every declared class has: states, and the keys that this version does not know.
 
 use crate::class::arguments::Arguments;
 use crate::class::pickled::{PickledValue, PythonClass};
 use crate::error::{Error, Result};
 use crate::value::State;
 
-/// What [`python_class!`](super::python_class) makes of a declaration.
+/// A class that [`python_class!`](super::python_class) declares.
 pub(crate) trait Declared: PythonClass {
     /// The first part of the object.
     type Head: Head;
@@ -145,7 +145,7 @@ pub(crate) fn state_of<T: Declared>(object: &T, full: bool) -> State {
     }
 }
 
-/// Builds from a state; what it has beyond the keys of the class is kept.
+/// Builds from a state; keys that the class does not have are kept.
 ///
 /// # Errors
 ///
@@ -184,7 +184,7 @@ pub(crate) fn split_state(state: &State, is_known: fn(&str) -> bool) -> (State, 
 /// The state of an object, and the methods that keep what this version does not know of it.
 macro_rules! state_methods {
     () => {
-        /// Builds from what [`state`](Self::state) returns.
+        /// Builds from the result of [`state`](Self::state).
         ///
         /// # Errors
         ///

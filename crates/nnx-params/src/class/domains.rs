@@ -1,4 +1,4 @@
-//! What a value must be to become a field: the checks that the Python constructors share.
+//! The domains of fields: the checks that the Python constructors share.
 //!
 //! Each domain is a function of the class, the field and the value, so that its error names them.
 
@@ -8,7 +8,7 @@ use crate::number::Number;
 use crate::python::text::literal_eval;
 use crate::value::{State, Value};
 
-/// What a real number may be.
+/// The domain of a real number.
 pub(crate) struct Domain {
     text: &'static str,
     contains: fn(f64) -> bool,
@@ -55,7 +55,7 @@ pub(crate) fn number(class: &'static str, field: &str, value: &Value) -> Result<
     Number::from_value(class, field, value)
 }
 
-/// What Python's `bool(value)` gives, for a value of any type.
+/// The result of Python's `bool(value)`, for a value of any type.
 pub(crate) fn truth(_: &'static str, _: &str, value: &Value) -> Result<bool> {
     Ok(value.truth())
 }
@@ -124,7 +124,7 @@ pub(crate) fn finite(
 
 /// A number from 0 to 1, bools included.
 ///
-/// The bare comparison of the Python code raises `TypeError` for what is no number.
+/// The bare comparison of the Python code raises `TypeError` for a value that is no number.
 pub(crate) fn probability(class: &'static str, field: &str, value: &Value) -> Result<Number> {
     let number = match value {
         // An integer too large for a `Number` is out of the domain as well.

@@ -1,4 +1,4 @@
-//! How a field is read, what it is by default, and when a state has it.
+//! How a field is read, its default, and when a state has it.
 
 use crate::class::arguments::Arguments;
 use crate::class::field_type::FieldType;

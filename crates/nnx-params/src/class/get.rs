@@ -1,8 +1,8 @@
-//! What a getter gives: copies of small values, and references to the others.
+//! Getters: they copy small values, and give references to the others.
 
 use crate::number::Number;
 
-/// What the getter of a field gives; its declaration says which of the types it is.
+/// The getter of a field; the declaration says which of the types it gives.
 pub(crate) trait Get<'a, T> {
     fn get(&'a self) -> T;
 }

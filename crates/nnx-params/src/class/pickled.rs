@@ -1,4 +1,4 @@
-//! The pickle form of Python's classes: which classes there are, and what an instance holds.
+//! The pickle form of Python's classes: the classes, and the contents of an instance.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::value::{State, Value};
 /// assert_eq!(table.fields.last(), Some(&"top_k"));
 /// ```
 pub trait PythonClass: Sized {
-    /// What a reader and a writer of pickles need to know of the class.
+    /// The description of the class for readers and writers of pickles.
     const TABLE: &'static ClassTable;
 
     /// Builds from the constructor's arguments: an enum is its text, a nested object its state.
@@ -34,11 +34,11 @@ pub trait PythonClass: Sized {
     /// A key is missing, or a value is of a wrong type or outside its domain.
     fn from_state(state: &State) -> Result<Self>;
 
-    /// What a pickle of the object holds.
+    /// The object as a pickle has it.
     fn pickled(&self) -> PickledInstance;
 }
 
-/// What a reader and a writer of pickles need to know of a class.
+/// The description of a class for readers and writers of pickles.
 #[derive(Debug)]
 pub struct ClassTable {
     /// The Python module that defines the class.

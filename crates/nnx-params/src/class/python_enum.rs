@@ -86,8 +86,8 @@ macro_rules! text_enum {
     };
 }
 
-/// A [`text_enum!`] that is a Python enum: it also knows where Python defines it and what Python
-/// calls its members.
+/// A [`text_enum!`] that is a Python enum: it also knows the module that defines it and Python's
+/// names of its members.
 macro_rules! python_enum {
     (
         $(#[$meta:meta])*

@@ -1,4 +1,4 @@
-//! What builds a net.
+//! The builder of a net: a built-in class, a registered factory, or a Python program.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use crate::net::Nets;
 use crate::registry::{ModelSpec, RuntimeModule};
 use crate::value::{State, Value};
 
-/// What builds a net: a built-in class, a registered factory, or a Python program.
+/// The builder of a net: a built-in class, a registered factory, or a Python program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NetDescriptor {
@@ -21,7 +21,7 @@ pub enum NetDescriptor {
 }
 
 impl NetDescriptor {
-    /// Builds from what [`state`](Self::state) returns: a text names a built-in net, a mapping is
+    /// Builds from the result of [`state`](Self::state): a text names a built-in net, a mapping is
     /// told by its `kind`.
     ///
     /// # Errors

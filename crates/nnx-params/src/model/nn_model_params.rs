@@ -1,4 +1,4 @@
-//! Which net a model has, where it runs and what it minimises.
+//! The parameters of a model: its net, its device and its loss.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use crate::value::{State, Value};
 
 python_class! {
     class {
-        /// Which net a model has, where it runs and what it minimises.
+        /// The parameters of a model: its net, its device and its loss.
         ///
         /// ```
         /// use nnx_params::{Devices, NNModelParams, Nets};
@@ -33,13 +33,13 @@ python_class! {
         read state: |known: &mut State| refuse_none(known.get("net"));
     }
     fields {
-        /// What builds the net.
+        /// The builder of the net.
         net: Option<NetDescriptor> => Option<&NetDescriptor> =
             optional(|_, _, value| NetDescriptor::from_state(value)).always();
         /// Where the model runs.
         device: Devices => Devices = defaulted(Devices::from_value, Devices::Cpu).always(),
             set Devices, "Default: the CPU.";
-        /// What training minimises.
+        /// The loss that training minimises.
         loss: Losses => Losses = defaulted(Losses::from_value, Losses::CrossEntropy).always(),
             set Losses, "Default: cross entropy.";
         /// Whether training runs in automatic float16 on CUDA.
@@ -53,7 +53,7 @@ python_class! {
             "Default: none, which is full precision.";
     }
     builder {
-        /// Starts from what builds the net: a built-in net, a descriptor, or `None`.
+        /// Starts from the builder of the net: a built-in net, a descriptor, or `None`.
         ///
         /// `build` drops a policy of full precision, which is the default, and the flag of mixed
         /// precision beside a policy of float16, which says the same.
@@ -85,7 +85,7 @@ fn refuse_none(net: Option<&Value>) -> Result<()> {
 }
 
 impl NNModelParams {
-    /// Builds from what [`state`](Self::state) returns.
+    /// Builds from the result of [`state`](Self::state).
     ///
     /// # Errors
     ///

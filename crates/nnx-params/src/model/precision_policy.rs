@@ -20,7 +20,7 @@ text_enum! {
 }
 
 text_enum! {
-    /// What happens on a device that cannot run the precision.
+    /// The fallback on a device that cannot run the precision.
     PrecisionFallback {
         /// Refuse, the default.
         Error => "error",
@@ -31,7 +31,7 @@ text_enum! {
 
 python_class! {
     class {
-        /// The requested execution precision and what happens where a device cannot run it.
+        /// The requested execution precision, and the fallback on a device that cannot run it.
         ///
         /// ```
         /// use nnx_params::{PrecisionFallback, PrecisionMode, PrecisionPolicy};
@@ -47,7 +47,7 @@ python_class! {
         /// The precision.
         mode: PrecisionMode => PrecisionMode =
             defaulted(PrecisionMode::from_value, PrecisionMode::Fp32).always();
-        /// What happens on a device that cannot run the precision.
+        /// The fallback on a device that cannot run the precision.
         fallback: PrecisionFallback => PrecisionFallback =
             defaulted(PrecisionFallback::from_value, PrecisionFallback::Error);
     }
@@ -63,7 +63,7 @@ impl PrecisionPolicy {
         }
     }
 
-    /// Builds from what [`state`](Self::state) returns; unknown keys are refused, as Python does.
+    /// Builds from the result of [`state`](Self::state); unknown keys are refused, as Python does.
     ///
     /// # Errors
     ///

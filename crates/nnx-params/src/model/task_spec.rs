@@ -1,4 +1,4 @@
-//! What a supervised model's outputs and targets mean.
+//! The task of a supervised model: the meaning of its outputs and targets.
 
 use std::fmt;
 
@@ -71,7 +71,7 @@ const VERSION: i128 = 1;
 const DEFAULT_THRESHOLD: f64 = 0.5;
 
 impl TaskSpec {
-    /// Builds from what [`state`](Self::state) returns; another version and unknown keys are
+    /// Builds from the result of [`state`](Self::state); another version and unknown keys are
     /// refused, as Python does.
     ///
     /// # Errors

@@ -260,8 +260,8 @@ pub(crate) fn read_texts(class: &'static str, known: &mut State) -> Result<()> {
 
 /// A list of counts > 0.
 ///
-/// What Python can iterate counts as a list: a text is its characters and a mapping its keys,
-/// neither of which is a count.
+/// Everything that Python can iterate counts as a list: a text is its characters and a mapping its
+/// keys, neither of which is a count.
 pub(crate) fn counts(class: &'static str, field: &str, value: &Value) -> Result<Vec<usize>> {
     const DOMAIN: &str = "a list of integers > 0";
     let items = match value {

@@ -59,7 +59,7 @@ python_class! {
         /// The dropout probability of the attention weights.
         attn_dropout: Number => Number = defaulted(probability, 0.0.into()),
             set impl Into<Number> as Number, "Default: 0.0.";
-        /// The dropout probability of what each block adds.
+        /// The dropout probability of the output that each block adds.
         resid_dropout: Number => Number = defaulted(probability, 0.0.into()),
             set impl Into<Number> as Number, "Default: 0.0.";
         /// The base of the rotary positions' wavelengths.
@@ -94,8 +94,8 @@ impl NNTransformerParamsBuilder {
     }
 }
 
-/// Fills in what the shorter states of language models leave out: the sizes of input and output
-/// are the vocabulary, dropout is 0.0, the activation is leaky ReLU.
+/// Fills in the fields that the shorter states of language models leave out: the sizes of input and
+/// output are the vocabulary, dropout is 0.0, the activation is leaky ReLU.
 fn with_defaults(fields: State) -> State {
     let vocab_size = fields.get("vocab_size").cloned().unwrap_or(Value::None);
     let defaults = State::from_iter([

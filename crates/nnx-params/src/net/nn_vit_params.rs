@@ -56,7 +56,7 @@ python_class! {
         /// The dropout probability of the attention weights, always a float.
         attn_dropout: Number => Number = defaulted(dropout, 0.0.into()),
             set impl Into<Number> as Number, "Default: 0.0.";
-        /// The dropout probability of what each block adds, always a float.
+        /// The dropout probability of the output that each block adds, always a float.
         resid_dropout: Number => Number = defaulted(dropout, 0.0.into()),
             set impl Into<Number> as Number, "Default: 0.0.";
     }
@@ -103,13 +103,13 @@ fn with_defaults(fields: State) -> State {
     fields.followed_by(&defaults)
 }
 
-/// What Python's `float()` makes of a probability.
+/// A probability as Python's `float()` converts it.
 fn dropout(class: &'static str, field: &str, value: &Value) -> Result<Number> {
     finite(class, field, value, &PROBABILITY).map(|given| Number::Float(given.as_f64()))
 }
 
 impl NNViTParams {
-    /// Builds from what [`state`](Self::state) returns.
+    /// Builds from the result of [`state`](Self::state).
     ///
     /// Python drops the lists for single hidden layers, of which this net has none.
     ///

@@ -1,4 +1,5 @@
-//! YAML as PyYAML's `safe_dump` writes it, and what its plain scalars mean: the rules of YAML 1.1.
+//! YAML as PyYAML's `safe_dump` writes it, and the meaning of its plain scalars: the rules of YAML
+//! 1.1.
 //!
 //! `run.yaml` is such a text, and so is the front matter of a model card.
 

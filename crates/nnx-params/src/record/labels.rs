@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::error::{Error, Result};
 
-/// What is true of each sample, or was predicted for it.
+/// The true or the predicted labels of samples.
 ///
 /// ```
 /// use nnx_params::Labels;
@@ -114,8 +114,8 @@ impl Labels {
         Ok(())
     }
 
-    /// What share of the samples is predicted right in all, and the counts of each class that is
-    /// true or predicted somewhere; of each column for indicators.
+    /// The share of the samples for which every prediction is right, and the counts of each class
+    /// that is true or predicted somewhere; of each column for indicators.
     ///
     /// # Errors
     /// When there is no sample, or the two are not labels of the same samples.

@@ -9,7 +9,7 @@ use crate::record::monitor_spec::MonitorSpec;
 use crate::value::{State, Value};
 
 text_enum! {
-    /// What a monitor saw in an epoch.
+    /// The value that a monitor found in an epoch.
     MonitorStatus {
         /// A finite value.
         Ok => "ok",

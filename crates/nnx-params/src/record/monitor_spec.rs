@@ -1,4 +1,4 @@
-//! What the choice of the best epoch tracks.
+//! The metric that decides which epoch is the best.
 
 use std::fmt;
 
@@ -23,7 +23,7 @@ text_enum! {
 }
 
 text_enum! {
-    /// Which of two values of a metric is better.
+    /// The direction in which a metric improves.
     MonitorMode {
         /// The lower one.
         Min => "min",
@@ -33,7 +33,7 @@ text_enum! {
 }
 
 text_enum! {
-    /// What happens in an epoch whose metric is missing or not finite.
+    /// The reaction to an epoch whose metric is missing or not finite.
     MonitorPolicy {
         /// The epoch decides nothing, the default.
         Skip => "skip",
@@ -44,7 +44,7 @@ text_enum! {
 
 python_class! {
     class {
-        /// What the choice of the best epoch and a plateau schedule track.
+        /// The metric that decides which epoch is the best, and that a plateau schedule tracks.
         ///
         /// ```
         /// use nnx_params::{MonitorMode, MonitorSpec};
@@ -62,7 +62,7 @@ python_class! {
     fields {
         /// The metric: `loss`, `error` or the name of a declared one.
         metric: String => &str = defaulted(slug, "loss".to_owned()).always();
-        /// Which of two values is better; `None` leaves it to the metric.
+        /// The direction in which the metric improves; `None` leaves it to the metric.
         mode: Option<MonitorMode> => Option<MonitorMode> = by(mode),
             set MonitorMode,
             "Default: the lower one of `loss` and `error`, else what the metric says.";
@@ -73,11 +73,11 @@ python_class! {
         /// The difference by which a value must beat the best one.
         min_delta: f64 => f64 = defaulted(min_delta, 0.0).always(),
             set impl Into<Number> as Number, "Default: 0.0.";
-        /// What happens in an epoch without a value.
+        /// The reaction to an epoch without a value.
         on_missing: MonitorPolicy => MonitorPolicy =
             defaulted(MonitorPolicy::from_value, MonitorPolicy::Skip).always(),
             set MonitorPolicy, "Default: the epoch decides nothing.";
-        /// What happens in an epoch whose value is not finite.
+        /// The reaction to an epoch whose value is not finite.
         on_nonfinite: MonitorPolicy => MonitorPolicy =
             defaulted(MonitorPolicy::from_value, MonitorPolicy::Skip).always(),
             set MonitorPolicy, "Default: the epoch decides nothing.";
@@ -88,7 +88,7 @@ python_class! {
     }
 }
 
-/// Less is better in what every record has.
+/// Less is better for the metrics that every record has.
 fn mode(arguments: &Arguments<'_>, field: &str) -> Result<Option<MonitorMode>> {
     let metric = arguments
         .given("metric")

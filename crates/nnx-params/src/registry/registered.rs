@@ -1,4 +1,4 @@
-//! What all references to registered code have: a name, a version and options.
+//! The parts that all references to registered code have: a name, a version and options.
 
 /// Declares a [`python_class!`](crate::class::python_class) of references to registered code. Its
 /// own fields follow `id`, `version` and `config`.

@@ -47,7 +47,7 @@ optimizer_class! {
     more fields {
         /// The momentum of gradient descent, or the betas of Adam.
         momentum: Momentum => Momentum = required(Momentum::from_value).written_as_text();
-        /// What Adam adds to its denominator.
+        /// The number that Adam adds to its denominator.
         eps: f64 => f64 = defaulted(eps, DEFAULT_EPS),
             set impl Into<Number> as Number, "Default: 1e-8.";
     }

@@ -13,7 +13,7 @@ use crate::repr::float::scientific;
 use crate::value::{State, Value};
 
 text_enum! {
-    /// What one step of a schedule counts.
+    /// The unit of a schedule's step.
     SchedulerClock {
         /// Epochs, the default.
         Epoch => "epoch",
@@ -47,7 +47,7 @@ python_class! {
         };
     }
     fields {
-        /// What one step counts.
+        /// The unit of a step.
         clock: SchedulerClock => SchedulerClock =
             defaulted(SchedulerClock::from_value, SchedulerClock::Epoch),
             set SchedulerClock, "Default: epochs.";

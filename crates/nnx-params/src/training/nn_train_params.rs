@@ -13,7 +13,7 @@ use crate::training::training_class::{add_parent, read_state, training_class};
 use crate::value::State;
 
 text_enum! {
-    /// What the number of epochs means in a resumed training.
+    /// The meaning of the number of epochs in a resumed training.
     ResumeEpochs {
         /// That many more epochs, the default.
         Additional => "additional",
@@ -62,7 +62,7 @@ training_class! {
         /// The schedule of the learning rate.
         scheduler: NNSchedulerParams => &NNSchedulerParams = by(scheduler),
             set &NNSchedulerParams, "Default: that of [`NNSchedulerParams::builder`].";
-        /// What the number of epochs means in a resumed training.
+        /// The meaning of the number of epochs in a resumed training.
         resume_epochs: ResumeEpochs => ResumeEpochs =
             defaulted(ResumeEpochs::from_value, ResumeEpochs::Additional),
             set ResumeEpochs, "Default: more epochs.";

@@ -1,4 +1,4 @@
-//! What the parameters of every optimizer have.
+//! The parameters that every optimizer has.
 
 use crate::class::mapping;
 use crate::error::{Error, Result};
@@ -62,7 +62,7 @@ pub(super) fn groups(
         .map(|(index, item)| {
             let field = format!("{field}[{index}]");
             let state = mapping(class, &field, item)?;
-            // What lacks a pattern is no group at all, in Python's eyes.
+            // A state without a pattern is no group at all, for Python.
             if state.contains_key("name_pattern") {
                 NNParamGroupSpec::from_state(state)
             } else {

@@ -1,4 +1,4 @@
-//! What the parameters of both ways of training have.
+//! The parameters that both ways of training have.
 
 use crate::class::{Arguments, FieldType, object, text_enum};
 use crate::error::{Error, Result};
@@ -9,7 +9,7 @@ use crate::value::{State, Value};
 text_enum! {
     /// How a resumed training restores its state.
     ResumeMode {
-        /// Whatever the checkpoint has, the default.
+        /// All parts that the checkpoint has, the default.
         Auto => "auto",
         /// Everything, or not at all.
         Stateful => "stateful",
@@ -66,7 +66,7 @@ macro_rules! training_class {
                         $crate::training::training_class::metrics, Vec::new(),
                     ),
                     each $crate::registry::MetricSpec, "Default: none.";
-                /// What the choice of the best epoch tracks.
+                /// The metric that decides which epoch is the best.
                 monitor: Option<$crate::record::MonitorSpec>
                     => Option<&$crate::record::MonitorSpec> =
                     $crate::class::by($crate::training::training_class::monitor).or(None),
@@ -154,7 +154,7 @@ pub(super) fn monitor(arguments: &Arguments<'_>, field: &str) -> Result<Option<M
     Ok(Some(monitor))
 }
 
-/// Turns the keys of a state into the arguments that they stand for.
+/// Turns the keys of a state into the arguments that they mean.
 pub(super) fn read_state(known: &mut State) -> Result<()> {
     if let Some(checkpoint) = known.remove("parent_checkpoint") {
         known.insert("resume_from_checkpoint", checkpoint);
@@ -196,7 +196,7 @@ fn check_declared(
     ))
 }
 
-/// Whether a text is empty or holds nothing but what Python's `str.isspace` accepts.
+/// Whether a text is empty or holds nothing but characters that Python's `str.isspace` accepts.
 pub(crate) fn is_blank(text: &str) -> bool {
     // Python also counts the four separators of ASCII as space.
     text.chars()

@@ -33,8 +33,8 @@ pub fn to_csv(records: &[NNIterationDataPoint]) -> Result<String> {
     history.into_text()
 }
 
-/// The text of a history that grows, such as that of a training: what was written of the first records
-/// is kept while others are added.
+/// The text of a history that grows, such as that of a training: the text of the first records is
+/// kept while others are added.
 ///
 /// ```
 /// use nnx_params::{NNEvaluationDataPoint, NNIterationDataPoint};

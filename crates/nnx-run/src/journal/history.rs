@@ -50,7 +50,7 @@ pub fn iter_history(id: &str, root: impl AsRef<Path>, lineage: Lineage) -> Resul
 }
 
 impl History {
-    /// What is unknown about the lineage, one sentence each.
+    /// The unknown parts of the lineage, one sentence each.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 
-/// Cuts a file after its first `length` bytes and appends bytes. What is cut off was written by an
-/// earlier attempt that was stopped, and does not count.
+/// Cuts a file after its first `length` bytes and appends bytes. An earlier attempt that was
+/// stopped wrote the rest, which does not count.
 pub(super) fn append(path: &Path, length: u64, bytes: &[u8]) -> Result<()> {
     let write = || {
         let mut file = OpenOptions::new()

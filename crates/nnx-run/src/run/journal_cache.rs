@@ -1,4 +1,4 @@
-//! What loading a run has read of its journal.
+//! Answers from the journal of a run, kept from when it was loaded.
 
 use crate::epochs::EpochMetrics;
 

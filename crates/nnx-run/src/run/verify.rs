@@ -13,7 +13,7 @@ use crate::records::csv_records;
 use crate::store::CheckpointStore;
 use crate::warning::RunWarning;
 
-/// What a history has, records that do not count included.
+/// The size of a history, records that do not count included.
 struct Totals {
     records: u64,
     epochs: u64,

@@ -130,7 +130,7 @@ fn own(path: &Path, checkpoint: Option<&NNCheckpoint>) -> Option<(PathBuf, Optio
     }
 }
 
-/// What determines the roles of the files beside a checkpoint.
+/// The facts that determine the roles of the files beside a checkpoint.
 struct RoleFinder {
     own: Option<(PathBuf, Option<Error>)>,
     /// The id of the state that the checkpoint names.

@@ -46,7 +46,7 @@ pub struct OptimizerGroup {
     parameters: Vec<OptimizerParameter>,
 }
 
-/// What an optimizer keeps for one parameter.
+/// The state of an optimizer for one parameter.
 #[derive(Clone, Debug)]
 pub struct OptimizerParameter {
     name: Option<String>,
@@ -92,7 +92,7 @@ impl OptimizerState {
         &self.groups
     }
 
-    /// What the optimizer keeps for the parameter of that name.
+    /// The state for the parameter of that name.
     pub fn parameter(&self, name: &str) -> Option<&OptimizerParameter> {
         let mut parameters = self.groups.iter().flat_map(OptimizerGroup::parameters);
         parameters.find(|parameter| parameter.name() == Some(name))

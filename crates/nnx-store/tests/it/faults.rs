@@ -50,7 +50,7 @@ fn is_right(server: &Server) -> Vec<String> {
 
 #[track_caller]
 fn fails(fault: Fault, expected: &str) {
-    let server = Server::of_bytes(&torch_file(), fault);
+    let server = Server::from_bytes(&torch_file(), fault);
     let outcome = open(&server, "model.pt").and_then(|(reader, _)| {
         reader.tensor("layer.0")?;
         reader.tensor("layer.1")
@@ -61,13 +61,13 @@ fn fails(fault: Fault, expected: &str) {
 
 #[test]
 fn a_server_with_ranges() {
-    let server = Server::of_bytes(&torch_file(), Fault::None);
+    let server = Server::from_bytes(&torch_file(), Fault::None);
     assert_eq!(is_right(&server), [""; 0]);
 }
 
 #[test]
 fn a_server_without_ranges_sends_the_file_whole() {
-    let server = Server::of_bytes(&torch_file(), Fault::NoRanges);
+    let server = Server::from_bytes(&torch_file(), Fault::NoRanges);
     let notes = is_right(&server);
     assert!(notes[0].contains("serves no ranges"), "{notes:?}");
 }
@@ -83,7 +83,7 @@ fn a_large_file_without_ranges_is_refused() {
 
 #[test]
 fn a_server_that_is_unavailable_for_a_while() {
-    let server = Server::of_bytes(&torch_file(), Fault::Unavailable(2));
+    let server = Server::from_bytes(&torch_file(), Fault::Unavailable(2));
     is_right(&server);
 }
 
@@ -95,6 +95,18 @@ fn other_bytes_than_those_asked_for_are_an_error() {
         "bytes of the object, and the server sent",
     );
     fails(Fault::NoSize, "request to the store failed");
+}
+
+#[test]
+fn a_body_beyond_the_part_is_an_error_and_not_read() {
+    fails(Fault::LongRange, "the server sent more");
+}
+
+#[test]
+fn a_server_without_etags_is_noted() {
+    let server = Server::from_bytes(&torch_file(), Fault::NoTag);
+    let notes = is_right(&server);
+    assert!(notes[0].contains("no ETag"), "{notes:?}");
 }
 
 #[test]
@@ -112,7 +124,7 @@ fn a_file_that_changes_while_it_is_read_is_an_error() {
 
 #[test]
 fn a_file_that_is_not_there_and_an_empty_one() {
-    let server = Server::of_bytes(&[], Fault::None);
+    let server = Server::from_bytes(&[], Fault::None);
     let missing = open(&server, "missing.pt").unwrap_err();
     assert_eq!(missing.name(), "not_found");
     assert!(

@@ -48,7 +48,7 @@ impl Write for Sparse {
     }
 }
 
-/// What `torch.save` writes of a state dict of 2 GiB in 500 tensors.
+/// The file of a state dict of 2 GiB in 500 tensors, as `torch.save` writes it.
 fn large_file() -> File {
     let mut builder = TorchBuilder::new();
     let mut pairs = Vec::new();
@@ -101,7 +101,7 @@ fn the_header_of_a_safetensors_file_is_one_request() {
     let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
     bytes.extend_from_slice(header);
     bytes.resize(bytes.len() + 1_000_000, 7);
-    let server = Server::of_bytes(&bytes, Fault::None);
+    let server = Server::from_bytes(&bytes, Fault::None);
     let location =
         StoreLocation::source(&server.url("model.safetensors"), Arc::new(|_| ())).unwrap();
     let reader = location.open(&OpenOptions::default()).unwrap();

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// What the server does wrong.
+/// A fault of the server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Fault {
     #[default]
@@ -27,6 +27,10 @@ pub(crate) enum Fault {
     ChangedInSilence(u64),
     /// The first requests fail.
     Unavailable(u64),
+    /// It sends more bytes than the part that was asked for, without end.
+    LongRange,
+    /// It gives the file no ETag.
+    NoTag,
     /// It says nothing about the size.
     NoSize,
 }
@@ -40,7 +44,7 @@ struct Shared {
     bytes: AtomicU64,
 }
 
-/// A server that stops with the test.
+/// A server. Its threads end with the process of the tests.
 #[derive(Clone)]
 pub(crate) struct Server {
     shared: Arc<Shared>,
@@ -75,7 +79,7 @@ impl Server {
     }
 
     /// A server for these bytes.
-    pub(crate) fn of_bytes(bytes: &[u8], fault: Fault) -> Self {
+    pub(crate) fn from_bytes(bytes: &[u8], fault: Fault) -> Self {
         let mut file = tempfile::tempfile().expect("a temporary file");
         file.write_all(bytes).expect("room on the disk");
         Self::start(file, fault)
@@ -157,7 +161,10 @@ impl Shared {
                 .min(self.len);
             Some((start, end))
         });
-        let about = format!("etag: {tag}\r\nlast-modified: Tue, 01 Dec 2026 10:00:00 GMT\r\n");
+        let mut about = "last-modified: Tue, 01 Dec 2026 10:00:00 GMT\r\n".to_owned();
+        if self.fault != Fault::NoTag {
+            about.push_str(&format!("etag: {tag}\r\n"));
+        }
         let (status, start, end) = match range {
             Some((start, _)) if start >= self.len && self.fault != Fault::NoRanges => {
                 return send(
@@ -189,8 +196,12 @@ impl Shared {
             body.truncate(body.len() / 2);
         }
         let mut headers = about;
+        let announced = match self.fault {
+            Fault::LongRange => u64::MAX >> 1,
+            _ => body.len() as u64,
+        };
         if self.fault != Fault::NoSize {
-            headers.push_str(&format!("content-length: {}\r\n", body.len()));
+            headers.push_str(&format!("content-length: {announced}\r\n"));
         }
         if status.starts_with("206") {
             let (start, last) = (start + shift, end - 1 + shift);
@@ -208,6 +219,12 @@ impl Shared {
             return None;
         }
         send(stream, status, &headers, &body)?;
+        if self.fault == Fault::LongRange {
+            // It ends when the client closes the connection.
+            loop {
+                stream.write_all(&body).ok()?;
+            }
+        }
         (self.fault != Fault::NoSize).then_some(())
     }
 }

@@ -165,6 +165,32 @@ fn a_large_object_is_put_together_of_parts() {
 }
 
 #[test]
+fn an_object_is_the_new_one_as_soon_as_it_is_complete() {
+    let client = Arc::new(InMemory::new());
+    let target = folder(&client, "");
+    for len in [3, 9 << 20] {
+        put(&target, "x", b"old");
+        let mut file = target.create("x", len).unwrap();
+        file.write_all(&vec![1; usize::try_from(len).unwrap()])
+            .unwrap();
+        // The folder keeps the object that was opened last.
+        assert_eq!(target.open("x").unwrap().bytes().unwrap(), "old");
+        file.complete(true).unwrap();
+        assert_eq!(target.open("x").unwrap().byte_len(), len);
+        let bytes = target.open("x").unwrap().bytes().unwrap();
+        assert!(bytes.iter().all(|byte| *byte == 1));
+    }
+}
+
+#[test]
+fn an_object_that_no_store_takes_is_refused() {
+    let target = folder(&Arc::new(InMemory::new()), "");
+    assert!(target.create("x", 5 << 40).is_ok());
+    let error = target.create("x", (5 << 40) + 1).unwrap_err().to_string();
+    assert!(error.contains("5497558138880"), "{error}");
+}
+
+#[test]
 fn an_object_that_is_there_is_not_replaced_unless_it_may_be() {
     let client = Arc::new(InMemory::new());
     let target = folder(&client, "a/b");

@@ -5,7 +5,7 @@ use std::fmt;
 /// Whether the first line of a CSV file names the columns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Header {
-    /// Its cells decide: it does if none of them is a number, or if all of them are numbers of columns
+    /// Its cells decide: it does if no cell is a number, or if all of them are numbers of columns
     /// such as `0,1,2,3` while other lines have other numbers.
     #[default]
     Auto,

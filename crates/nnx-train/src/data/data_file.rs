@@ -106,8 +106,8 @@ impl DataFile {
     }
 
     /// Reads the bytes of a file. The format is detected from them: a NumPy array, an archive of
-    /// arrays, a safetensors file, an IDX file, what gzip made of one of them, or else a CSV text,
-    /// whose first line is read as `header` says.
+    /// arrays, a safetensors file, an IDX file, one of these compressed by gzip, or else a CSV
+    /// text, whose first line is read as `header` says.
     ///
     /// # Errors
     /// When they have another format, or are damaged.
@@ -182,7 +182,7 @@ impl DataFile {
                 let first = first.or(only.map(|(_, tensor)| tensor));
                 let first = first.ok_or_else(|| missing(INPUTS[0], named))?;
                 let mut inputs = vec![of_net(net, first)?];
-                if is_graph(net) {
+                if net.is_graph() {
                     let edges = named.get(EDGES).ok_or_else(|| missing(EDGES, named))?;
                     inputs.push(integers(edges)?);
                 }
@@ -191,7 +191,7 @@ impl DataFile {
                 }
                 Ok(inputs)
             }
-            Self::Array(_) | Self::Images { .. } if is_graph(net) => Err(graph_needs_names(net)),
+            Self::Array(_) | Self::Images { .. } if net.is_graph() => Err(graph_needs_names(net)),
             Self::Array(array) => Ok(vec![of_net(net, array)?]),
             Self::Images { pixels, .. } => match options.channels {
                 None => Ok(vec![as_floats(pixels)?]),
@@ -215,16 +215,11 @@ fn labels_beside(path: &Path) -> Option<PathBuf> {
 /// When a cell is not a number, or with `finite` not a finite one, or the net takes no rows.
 pub(super) fn rows(net: Nets, table: &CsvTable, columns: &[usize], finite: bool) -> Result<Tensor> {
     match net {
-        net if is_graph(net) => Err(graph_needs_names(net)),
+        net if net.is_graph() => Err(graph_needs_names(net)),
         Nets::Transformer => table.integers(columns, &[]),
         _ if finite => table.finite_numbers(columns),
         _ => table.numbers(columns),
     }
-}
-
-/// Whether the net takes a graph.
-pub(super) fn is_graph(net: Nets) -> bool {
-    matches!(net, Nets::GraphAtt | Nets::GraphConv | Nets::GraphSage)
 }
 
 /// An array with the dtype that the net takes, if the conversion changes no value.

@@ -1,4 +1,4 @@
-//! What a loader cuts batches from.
+//! The source of a loader's batches.
 
 use nnx_net::Batch;
 

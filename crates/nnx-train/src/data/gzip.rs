@@ -12,7 +12,7 @@ pub(super) fn is_gzip(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0x1f, 0x8b])
 }
 
-/// What was compressed. The memory grows with what is inflated, whatever a header promises.
+/// The inflated bytes. The memory grows with them, whatever size a header promises.
 ///
 /// # Errors
 /// When the bytes are damaged, or inflate to more than the limit.

@@ -46,8 +46,8 @@ fn elements<T: WithDType, const N: usize>(
     let expected = shape
         .iter()
         .try_fold(N, |bytes, size| bytes.checked_mul(*size));
-    // candle multiplies the sizes for its strides, also those beside a zero; what a model needs adds
-    // an axis of at most a few channels.
+    // candle multiplies the sizes for its strides, also those beside a zero; a model adds an axis
+    // of at most a few channels.
     let strides = shape
         .iter()
         .try_fold(N, |bytes, size| bytes.checked_mul((*size).max(1)));

@@ -73,7 +73,8 @@ fn other_format(bytes: &[u8]) -> Option<&'static str> {
             b'P',
             ..,
         ] => "WebP",
-        [b'P', b'1'..=b'4', ..] => "textual PGM or PPM",
+        [b'P', b'1' | b'4', ..] => "PBM",
+        [b'P', b'2' | b'3', ..] => "textual PGM or PPM",
         _ => return None,
     })
 }
@@ -210,6 +211,8 @@ mod tests {
         check_refused(b"\xff\xd8\xff\xe0", "found a JPEG image: convert it to PNG");
         check_refused(b"RIFF\0\0\0\0WEBPVP8 ", "found a WebP image");
         check_refused(b"P2 1 1 255 7", "found a textual PGM or PPM image");
+        check_refused(b"P1 1 1 0", "found a PBM image");
+        check_refused(b"P4 1 1 \x00", "found a PBM image");
         check_refused(b"\x89PNG", "the PNG image is damaged");
         for header in ["P5", "P5 #", "P5 1", "P5 1 1", "P5 a", "P5 -1 1 255 "] {
             check_refused(header.as_bytes(), "in the header of a PGM or PPM image");

@@ -115,10 +115,10 @@ fn find(folder: &Path, depth: usize, files: &mut Vec<(String, String)>) -> Resul
             .is_dir()
         {
             if depth == 0 {
-                return Err(Error::data(
-                    "expected images at most 16 folders deep, found a folder beyond",
-                )
-                .in_path(&path));
+                let what = format!(
+                    "expected images at most {DEEPEST} folders deep, found a folder beyond"
+                );
+                return Err(Error::data(what).in_path(&path));
             }
             find(&path, depth - 1, files)?;
             continue;
@@ -132,7 +132,7 @@ fn find(folder: &Path, depth: usize, files: &mut Vec<(String, String)>) -> Resul
     Ok(())
 }
 
-/// What a folder contains.
+/// The entries of a folder.
 fn entries(folder: &Path) -> Result<Vec<DirEntry>> {
     let entries = fs::read_dir(folder).and_then(Iterator::collect);
     entries.map_err(|error| Error::from(error).in_path(folder))

@@ -158,7 +158,7 @@ fn give<'a>(
     }
 }
 
-/// What is left of a pass.
+/// The rest of a pass.
 struct Rows<'a> {
     batches: Batches,
     left: usize,

@@ -8,7 +8,7 @@ use nnx_params::{Losses, NNModelParams, NetDescriptor, Nets, TaskKind};
 
 use super::array::{integers, numbers};
 use super::csv_table::CsvTable;
-use super::data_file::{DataFile, is_graph, missing, rows};
+use super::data_file::{DataFile, missing, rows};
 use super::dataset::Dataset;
 use super::graph::GraphDataset;
 use super::pixels::{PixelDataset, with_channels};
@@ -36,7 +36,7 @@ pub enum Samples {
     },
 }
 
-/// What a model's loss and task make of targets.
+/// The form of targets that a model's loss and task need.
 struct TargetRule<'a> {
     net: Nets,
     /// Whether targets are classes, the numbers of which may be written as the labels.
@@ -121,7 +121,7 @@ impl DataFile {
         if options.finite && !matches!(self, Self::Table(_)) {
             inputs.iter().try_for_each(check_finite)?;
         }
-        match (self, is_graph(rule.net), inputs.as_slice()) {
+        match (self, rule.net.is_graph(), inputs.as_slice()) {
             (Self::Named(named), true, [nodes, edges]) => {
                 let graph = GraphDataset::new(nodes.clone(), edges.clone(), targets)?;
                 let parts = parts(named, graph.nodes())?;
@@ -183,7 +183,7 @@ fn of_images(
     rule: &TargetRule<'_>,
     options: &SampleOptions,
 ) -> Result<Samples> {
-    if is_graph(rule.net) || rule.net == Nets::Transformer {
+    if rule.net.is_graph() || rule.net == Nets::Transformer {
         return Err(Error::unsupported(format!(
             "net `{}` takes no images",
             rule.net

@@ -28,7 +28,7 @@ pub fn random_split(sizes: &[usize], generator: &mut Generator) -> Result<Vec<Ve
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Split {
-    /// What is left for training.
+    /// The rows for training: all others.
     pub train: Vec<usize>,
     /// For validation: `⌊rows · val⌋` of them.
     pub val: Vec<usize>,

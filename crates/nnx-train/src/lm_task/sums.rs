@@ -1,4 +1,4 @@
-//! What is counted of predicted tokens.
+//! Sums over predicted tokens.
 
 use candle_core::{D, DType, Tensor};
 use nnx_params::NNEvaluationDataPoint;
@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 /// The name of the task in records and states.
 pub(super) const KIND: &str = "causal_lm";
 
-/// Which tokens count, and how.
+/// The rules for the tokens that count.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct TokenRules {
     pub(super) vocab_size: usize,

@@ -1,4 +1,4 @@
-//! Adagrad: `torch.optim.Adagrad`. NNx builds none; a state of it can be continued.
+//! Adagrad: `torch.optim.Adagrad`. NNx does not build it; a saved state of it can be continued.
 
 use nnx_run::GroupSettings;
 

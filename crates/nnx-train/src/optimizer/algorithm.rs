@@ -9,7 +9,7 @@ use super::sgd::{self, Sgd};
 use super::slots::{SlotNames, Slots};
 use crate::error::{ErrorKind, Result};
 
-/// What updates the parameters of a group: an algorithm with the settings of the group.
+/// The algorithm that updates the parameters of a group, with the settings of the group.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Algorithm {
     Sgd(Sgd),
@@ -34,7 +34,7 @@ impl Algorithm {
         })
     }
 
-    /// What it keeps for each parameter.
+    /// The names of the state that it keeps for each parameter.
     pub(super) fn slots(&self) -> SlotNames {
         match self {
             Self::Sgd(_) => sgd::SLOTS,

@@ -7,8 +7,8 @@ use super::operations::neg;
 /// The elements of a block: a handful of arrays of that size are smaller than the first-level cache.
 pub(super) const BLOCK: usize = 1024;
 
-/// An update of one parameter. `run` is to be `#[inline(always)]`: what is inlined is compiled once
-/// for each set of instructions, what is not uses those that every processor has.
+/// An update of one parameter. `run` is to be `#[inline(always)]`: inlined code is compiled once
+/// for each set of instructions, other code uses those that every processor has.
 pub(super) trait Update {
     /// Updates all elements.
     fn run(self);

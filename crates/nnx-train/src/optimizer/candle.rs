@@ -8,8 +8,8 @@ use super::Optimizer;
 use crate::gradients::Gradients;
 use crate::parameter::Parameter;
 
-/// The optimizer of any candle model. A variable is named by its number, which is what the patterns of
-/// groups match; [`Optimizer::new`] takes names.
+/// The optimizer of any candle model. A variable is named by its number, and the patterns of groups
+/// match this name; [`Optimizer::new`] takes names.
 ///
 /// ```
 /// use candle_core::{Device, Tensor};
@@ -44,7 +44,8 @@ impl candle_nn::Optimizer for Optimizer {
 
     fn step(&mut self, grads: &GradStore) -> Result<()> {
         let mut gradients = Gradients::new();
-        { gradients.add(self.parameters(), grads) }.map_err(Error::wrap)?;
+        let added = gradients.add(self.parameters(), grads);
+        added.map_err(Error::wrap)?;
         Self::step(self, &gradients).map_err(Error::wrap)
     }
 

@@ -8,15 +8,15 @@ use crate::parameter::Parameter;
 
 /// Parameters that are updated with the same settings: PyTorch's parameter group.
 ///
-/// The settings are those that PyTorch has, by name and in order; what a schedule adds, such as
-/// `initial_lr`, is among them.
+/// The settings are those that PyTorch has, by name and in order, with those that a schedule adds,
+/// such as `initial_lr`.
 #[derive(Clone, Debug)]
 pub struct ParameterGroup {
     pub(super) settings: GroupSettings,
     pub(super) members: Vec<Member>,
 }
 
-/// A parameter, and what is kept for it.
+/// A parameter, and the optimizer's state for it.
 #[derive(Clone, Debug)]
 pub(super) struct Member {
     pub(super) parameter: Parameter,
@@ -45,12 +45,12 @@ impl ParameterGroup {
         &self.settings
     }
 
-    /// Sets a setting. What is no longer valid makes the next update fail.
+    /// Sets a setting. If the value is not valid, the next update fails.
     pub fn set(&mut self, name: &str, value: Data) {
         self.settings.set(name, value);
     }
 
-    /// The learning rate; NaN if what was set is not a number.
+    /// The learning rate; NaN if the setting is not a number.
     pub fn lr(&self) -> f64 {
         self.settings.lr().unwrap_or(f64::NAN)
     }

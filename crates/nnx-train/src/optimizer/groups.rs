@@ -1,4 +1,4 @@
-//! Which parameters form a group.
+//! The groups of parameters.
 
 use std::collections::HashSet;
 
@@ -59,7 +59,7 @@ pub(super) fn groups(
     Ok(groups)
 }
 
-/// A group: what it was given comes first among its settings.
+/// A group: the given settings come first among its settings.
 fn group(
     lr: Number,
     weight_decay: Number,

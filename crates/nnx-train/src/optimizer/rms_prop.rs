@@ -1,4 +1,5 @@
-//! RMSprop, centered or not: `torch.optim.RMSprop`. NNx builds none; a state of it can be continued.
+//! RMSprop, centered or not: `torch.optim.RMSprop`. NNx does not build it; a saved state of it can
+//! be continued.
 
 use nnx_run::GroupSettings;
 

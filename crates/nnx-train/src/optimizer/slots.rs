@@ -1,4 +1,4 @@
-//! What an optimizer keeps for a parameter, from and to the form of PyTorch's state dict.
+//! The state of an optimizer for a parameter, from and to the form of PyTorch's state dict.
 
 use candle_core::DType;
 use nnx_checkpoint::{Dtype, Tensor};
@@ -15,7 +15,7 @@ pub(super) struct SlotNames {
     pub(super) buffers: &'static [&'static str],
 }
 
-/// What is kept for a parameter: nothing before its first update.
+/// The state for a parameter: nothing before its first update.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Slots {
     /// The number of updates, which PyTorch counts in float32.

@@ -11,7 +11,7 @@ use crate::parameter::Parameter;
 
 impl Optimizer {
     /// An optimizer that goes on from a state, with the class, the groups and the settings of the state:
-    /// also of the classes RMSprop and Adagrad, which NNx builds none of.
+    /// also of the classes RMSprop and Adagrad, which NNx does not build.
     ///
     /// Parameters are told by the names in the state, and in a state without names by their place.
     ///
@@ -48,7 +48,7 @@ impl Optimizer {
         })
     }
 
-    /// The state, with the names and shapes of the parameters: what a checkpoint keeps.
+    /// The state, with the names and shapes of the parameters, as a checkpoint keeps it.
     ///
     /// # Errors
     /// When a setting of a group is not valid.

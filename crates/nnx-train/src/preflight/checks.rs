@@ -24,7 +24,7 @@ pub(super) fn rules(model: &(dyn Model + '_)) -> MetricRules {
     }
 }
 
-/// What metrics and monitors are checked against.
+/// The properties of a training that metrics and monitors are checked against.
 pub(super) struct Checks<'a> {
     pub(super) settings: &'a Settings,
     pub(super) has_validation: bool,

@@ -1,4 +1,4 @@
-//! The schedules of the optimizers, and what counts their steps.
+//! The schedules of the optimizers, and the counters of their steps.
 
 use sha2::{Digest, Sha256};
 

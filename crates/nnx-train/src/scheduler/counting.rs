@@ -1,4 +1,4 @@
-//! What the schedules that count steps have in common: `LRScheduler`.
+//! The state that all schedules that count steps have: `LRScheduler`.
 
 use nnx_params::Number;
 use nnx_run::Data;

@@ -11,7 +11,7 @@ use super::saved::{Saved, data, unexpected};
 use crate::error::Result;
 use crate::optimizer::Optimizer;
 
-/// What gives the rates of a step.
+/// The function that gives the rates of a step.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Curve {
     /// `StepLR`.

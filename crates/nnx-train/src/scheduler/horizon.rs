@@ -1,6 +1,6 @@
 //! How long a training is.
 
-/// How many steps a schedule will take: what its defaults are computed from.
+/// How many steps a schedule will take: its defaults are computed from this number.
 ///
 /// ```
 /// use nnx_train::Horizon;

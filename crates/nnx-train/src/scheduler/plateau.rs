@@ -80,7 +80,7 @@ impl Plateau {
         })
     }
 
-    /// Which of two values is better.
+    /// The direction in which the metric improves.
     pub fn mode(&self) -> MonitorMode {
         self.mode
     }
@@ -105,7 +105,8 @@ impl Plateau {
         self.num_bad_epochs
     }
 
-    /// The value that is worse than all others: what a step is given whose value is not finite.
+    /// The value that is worse than all others; a step takes it in the place of a value that is not
+    /// finite.
     pub fn worst(&self) -> f64 {
         worst(self.mode)
     }

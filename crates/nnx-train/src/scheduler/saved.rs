@@ -1,4 +1,5 @@
-//! Reading the saved state of a schedule. As in PyTorch, what is not in it stays as it is.
+//! Reading the saved state of a schedule. As in PyTorch, fields that are not in it stay as they
+//! are.
 
 use nnx_params::{Number, Value};
 use nnx_run::Data;

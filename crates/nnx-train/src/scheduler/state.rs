@@ -22,7 +22,7 @@ impl Scheduler {
     }
 
     /// Goes on from the state of a schedule of the same class; the rates themselves are in the
-    /// optimizer's state. As in PyTorch, what is saved replaces what was configured, and a linear
+    /// optimizer's state. As in PyTorch, saved values replace configured ones, and a linear
     /// schedule keeps its configured steps.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! What is computed for a row.
+//! The computation of a row.
 
 use std::time::{Duration, Instant};
 
@@ -20,21 +20,19 @@ pub(super) type Outputs = Vec<(String, Tensor)>;
 /// # Errors
 /// When the model fails.
 pub(super) fn run(row: &Row, model: &NNModel, count: u32) -> Result<(Outputs, Duration)> {
+    let inputs = row.inputs()?;
     match row.work {
-        Work::Forward => {
-            let inputs = row.inputs.as_slice();
-            once(count, || output(model.forward(inputs)?))
-        }
+        Work::Forward => once(count, || output(model.forward(inputs.as_slice())?)),
         Work::Prefill => {
-            let prompt = row.inputs[0].narrow(1, 0, PREFILLED)?;
+            let prompt = inputs[0].narrow(1, 0, PREFILLED)?;
             once(count, || {
                 output(model.forward_with_cache(&prompt, &mut KeyValueCache::new())?)
             })
         }
-        Work::Decode => decode(model, &row.inputs[0], count),
+        Work::Decode => decode(model, &inputs[0], count),
         Work::Step => {
-            let targets = row.targets.clone().ok_or("a step needs targets")?;
-            let batch = Batch::new(row.inputs.clone(), targets);
+            let targets = row.targets()?.ok_or("a step needs targets")?;
+            let batch = Batch::new(inputs, targets);
             once(count, || {
                 let output = model.train_batch(&batch)?;
                 let loss =

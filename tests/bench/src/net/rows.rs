@@ -1,4 +1,4 @@
-//! The table of what is measured.
+//! The rows of the table.
 
 use candle_core::{Device, Tensor};
 
@@ -13,27 +13,68 @@ const EDGES: usize = 100_000;
 pub(crate) struct Row {
     /// The name to choose the row by.
     pub(crate) name: String,
-    /// What is measured, for the table.
+    /// The title of the row in the table.
     pub(crate) title: String,
     /// The name of the model in [`models`].
     pub(crate) model: String,
-    /// What the net gets.
-    pub(crate) inputs: Vec<Tensor>,
-    /// The classes of the outputs, for [`Work::Step`].
-    pub(crate) targets: Option<Tensor>,
+    inputs: Vec<Values>,
+    targets: Option<Values>,
     pub(crate) work: Work,
     /// The ratio to stay at or below.
     pub(crate) target: f64,
 }
 
+/// The elements of a tensor. Only those of a row that is computed take memory.
+#[derive(Clone, Debug)]
+enum Values {
+    /// Numbers that differ, between -1 and 1.
+    Numbers(Vec<usize>),
+    /// Integers below an end, in no order.
+    Integers(Vec<usize>, usize),
+}
+
+impl Values {
+    fn tensor(&self) -> Result<Tensor> {
+        let (Self::Numbers(shape) | Self::Integers(shape, _)) = self;
+        let count = shape.iter().product();
+        let elements = match self {
+            Self::Numbers(_) => {
+                let number = |at| ((at * 37 % 1009) as f32 / 504.5) - 1.0;
+                Tensor::from_iter((0..count).map(number), &Device::Cpu)
+            }
+            Self::Integers(_, end) => {
+                let integer = |at: usize| (at.wrapping_mul(2_654_435_761) / 7 % end) as i64;
+                Tensor::from_iter((0..count).map(integer), &Device::Cpu)
+            }
+        };
+        Ok(elements?.reshape(shape.as_slice())?)
+    }
+}
+
 impl Row {
+    /// What the net gets.
+    ///
+    /// # Errors
+    /// When candle fails.
+    pub(crate) fn inputs(&self) -> Result<Vec<Tensor>> {
+        self.inputs.iter().map(Values::tensor).collect()
+    }
+
+    /// The classes of the outputs, for [`Work::Step`].
+    ///
+    /// # Errors
+    /// When candle fails.
+    pub(crate) fn targets(&self) -> Result<Option<Tensor>> {
+        self.targets.as_ref().map(Values::tensor).transpose()
+    }
+
     /// The steps of which one computation of the row consists.
     pub(crate) fn steps(&self) -> u32 {
         if self.work == Work::Decode { 64 } else { 1 }
     }
 }
 
-/// What is done with a model.
+/// The work of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Work {
     /// A forward pass in evaluation.
@@ -59,17 +100,14 @@ impl Work {
 }
 
 /// All rows, in the order of the table.
-///
-/// # Errors
-/// When candle fails.
-pub(crate) fn all() -> Result<Vec<Row>> {
+pub(crate) fn all() -> Vec<Row> {
     let mut rows = Vec::new();
     for (batch, target) in [(1, 0.9), (32, 1.0), (1024, 1.0)] {
         rows.push(Row {
             name: format!("ff_{batch}"),
             title: format!("FEED_FWD 784→512→512→10, batch {batch}"),
             model: "ff".to_owned(),
-            inputs: vec![numbers(&[batch, 784])?],
+            inputs: vec![numbers(&[batch, 784])],
             targets: None,
             work: Work::Forward,
             target,
@@ -81,7 +119,7 @@ pub(crate) fn all() -> Result<Vec<Row>> {
                 name: format!("{}_{batch}", convolution.name()),
                 title: format!("CONV 3×32×32, channels 16 and 32, {convolution}, batch {batch}"),
                 model: convolution.name(),
-                inputs: vec![numbers(&[batch, 3, 32, 32])?],
+                inputs: vec![numbers(&[batch, 3, 32, 32])],
                 targets: None,
                 work: Work::Forward,
                 target: 1.2,
@@ -93,8 +131,8 @@ pub(crate) fn all() -> Result<Vec<Row>> {
             name: "ff_step".to_owned(),
             title: "FEED_FWD, batch 64, forward and backward".to_owned(),
             model: "ff".to_owned(),
-            inputs: vec![numbers(&[64, 784])?],
-            targets: Some(integers(&[64], 10)?),
+            inputs: vec![numbers(&[64, 784])],
+            targets: Some(integers(&[64], 10)),
             work: Work::Step,
             target: 0.8,
         },
@@ -102,8 +140,8 @@ pub(crate) fn all() -> Result<Vec<Row>> {
             name: "conv_step".to_owned(),
             title: "CONV, kernel 5, batch 32, forward and backward".to_owned(),
             model: models::Convolution::default().name(),
-            inputs: vec![numbers(&[32, 3, 32, 32])?],
-            targets: Some(integers(&[32], 10)?),
+            inputs: vec![numbers(&[32, 3, 32, 32])],
+            targets: Some(integers(&[32], 10)),
             work: Work::Step,
             target: 1.3,
         },
@@ -111,7 +149,7 @@ pub(crate) fn all() -> Result<Vec<Row>> {
             name: "prefill".to_owned(),
             title: "TRANSFORMER, width 256, 4 layers, 8192 tokens: prefill of 128".to_owned(),
             model: "transformer".to_owned(),
-            inputs: vec![integers(&[1, 192], models::VOCABULARY)?],
+            inputs: vec![integers(&[1, 192], models::VOCABULARY)],
             targets: None,
             work: Work::Prefill,
             target: 1.1,
@@ -120,7 +158,7 @@ pub(crate) fn all() -> Result<Vec<Row>> {
             name: "decode".to_owned(),
             title: "the same: a token, cached, after 128".to_owned(),
             model: "transformer".to_owned(),
-            inputs: vec![integers(&[1, 192], models::VOCABULARY)?],
+            inputs: vec![integers(&[1, 192], models::VOCABULARY)],
             targets: None,
             work: Work::Decode,
             target: 0.7,
@@ -129,8 +167,8 @@ pub(crate) fn all() -> Result<Vec<Row>> {
             name: "transformer_step".to_owned(),
             title: "the same: forward and backward of 4×128 tokens".to_owned(),
             model: "transformer".to_owned(),
-            inputs: vec![integers(&[4, 128], models::VOCABULARY)?],
-            targets: Some(integers(&[4, 128], models::VOCABULARY - 1)?),
+            inputs: vec![integers(&[4, 128], models::VOCABULARY)],
+            targets: Some(integers(&[4, 128], models::VOCABULARY - 1)),
             work: Work::Step,
             target: 1.2,
         },
@@ -138,7 +176,7 @@ pub(crate) fn all() -> Result<Vec<Row>> {
             name: "vit".to_owned(),
             title: "VIT 3×224×224, patches of 16, width 192, 4 layers, batch 8".to_owned(),
             model: "vit".to_owned(),
-            inputs: vec![numbers(&[8, 3, 224, 224])?],
+            inputs: vec![numbers(&[8, 3, 224, 224])],
             targets: None,
             work: Work::Forward,
             target: 1.1,
@@ -147,7 +185,7 @@ pub(crate) fn all() -> Result<Vec<Row>> {
             name: "moe".to_owned(),
             title: "FEED_FWD_MOE 784→512→512→10, 2 of 8 experts, batch 32".to_owned(),
             model: "moe".to_owned(),
-            inputs: vec![numbers(&[32, 784])?],
+            inputs: vec![numbers(&[32, 784])],
             targets: None,
             work: Work::Forward,
             target: 1.1,
@@ -162,7 +200,7 @@ pub(crate) fn all() -> Result<Vec<Row>> {
             name: model.to_owned(),
             title: format!("{title}, 10,000 nodes, 100,000 edges"),
             model: model.to_owned(),
-            inputs: graph()?,
+            inputs: graph(),
             targets: None,
             work: Work::Forward,
             target: 1.0,
@@ -172,30 +210,26 @@ pub(crate) fn all() -> Result<Vec<Row>> {
         name: "sage_step".to_owned(),
         title: "GRAPH_SAGE: forward and backward".to_owned(),
         model: "sage".to_owned(),
-        inputs: graph()?,
-        targets: Some(integers(&[NODES], models::CLASSES)?),
+        inputs: graph(),
+        targets: Some(integers(&[NODES], models::CLASSES)),
         work: Work::Step,
         target: 1.0,
     });
-    Ok(rows)
+    rows
 }
 
 /// The nodes and the edges of a graph.
-fn graph() -> Result<Vec<Tensor>> {
-    let nodes = numbers(&[NODES, models::FEATURES])?;
-    Ok(vec![nodes, integers(&[2, EDGES], NODES)?])
+fn graph() -> Vec<Values> {
+    vec![
+        numbers(&[NODES, models::FEATURES]),
+        integers(&[2, EDGES], NODES),
+    ]
 }
 
-/// Numbers that differ, between -1 and 1.
-pub(crate) fn numbers(shape: &[usize]) -> Result<Tensor> {
-    let count: usize = shape.iter().product();
-    let numbers = (0..count).map(|at| ((at * 37 % 1009) as f32 / 504.5) - 1.0);
-    Ok(Tensor::from_iter(numbers, &Device::Cpu)?.reshape(shape)?)
+fn numbers(shape: &[usize]) -> Values {
+    Values::Numbers(shape.to_vec())
 }
 
-/// Integers below an end, in no order.
-pub(crate) fn integers(shape: &[usize], end: usize) -> Result<Tensor> {
-    let count: usize = shape.iter().product();
-    let integers = (0..count).map(|at| (at.wrapping_mul(2_654_435_761) / 7 % end) as i64);
-    Ok(Tensor::from_iter(integers, &Device::Cpu)?.reshape(shape)?)
+fn integers(shape: &[usize], end: usize) -> Values {
+    Values::Integers(shape.to_vec(), end)
 }

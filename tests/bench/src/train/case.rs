@@ -1,4 +1,4 @@
-//! What is trained.
+//! The trainings that are measured.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -35,7 +35,7 @@ pub(super) struct Case {
     targets: Tensor,
 }
 
-/// All cases, whose configurations and data lie in the folder for the other side.
+/// All cases, whose configurations and data are in the folder for the other side.
 pub(super) fn all(folder: &Path) -> Result<Vec<Case>> {
     let cases = vec![
         Case::new(

@@ -1,4 +1,4 @@
-//! What goes wrong while a model is pushed.
+//! Faults while a model is pushed.
 
 use nnx_hub::{ModelHubMixin, PushOptions, UploadOptions};
 use nnx_hub_server::{Action, Fault, WRITE_TOKEN};
@@ -41,7 +41,7 @@ fn check_push(label: &str, fault: Fault, create_pr: bool, expected: Outcome) {
         let made = desk.state().commits(REPO).len() - 2;
         assert!(made <= 1, "{label}: {made} commits");
         assert!(desk.state().pull_requests(REPO) <= usize::from(create_pr));
-        // Whatever it was, another push makes it right, and makes no second commit.
+        // After any fault, another push makes it right, and makes no second commit.
         desk.state().calm();
         if !create_pr {
             let options = PushOptions::default().hub(desk.hub.clone());

@@ -90,7 +90,7 @@ fn entry(number: usize, file: &str, records: &str, sha256: &str) -> String {
     )
 }
 
-/// What the manifest counts is compared with the bytes that are there before it is believed.
+/// The counts of the manifest are compared with the bytes that are there before they are believed.
 #[test]
 fn numbers_of_the_manifest_are_not_believed() {
     let huge = u64::MAX.to_string();
@@ -308,7 +308,7 @@ fn a_chunk_without_end_is_refused() {
         .write(true)
         .open(case.history.join("index.jsonl"));
     file.unwrap().set_len(1 << 40).unwrap();
-    // What stands behind the bytes that count is none of the index.
+    // Bytes beyond those that the manifest counts do not belong to the index.
     assert!(NNRun::load(&case.id, case.root.path()).is_ok());
     case.manifest(&[("index_bytes", &(1_u64 << 40).to_string())]);
     case.check_limit();

@@ -56,7 +56,7 @@ fn the_journal_is_the_librarys() {
 
 #[test]
 fn a_migration_that_was_stopped_goes_on() {
-    // Before it was published: what is there is replaced.
+    // Before it was published: the files that are there are replaced.
     let (root, id) = unmigrated();
     let run = root.path().join("runs").join(&id);
     fs::create_dir(run.join("history")).unwrap();

@@ -55,8 +55,8 @@ fn every_run_loads_to_what_the_library_says() {
     assert!(journals >= 12 && records > 100 && epochs > 40);
 }
 
-/// A loaded run has read manifest, index and rows of its journal once: what it says of them does not
-/// need the files again.
+/// A loaded run has read manifest, index and rows of its journal once: its answers about them do
+/// not need the files again.
 #[test]
 fn a_loaded_run_reads_its_journal_once() {
     let root = copy_of_all();
@@ -80,7 +80,7 @@ fn a_loaded_run_reads_its_journal_once() {
     assert!(judged >= 12);
 }
 
-/// What the journal has beyond the records that the library counts is told of.
+/// A warning reports the records of the journal beyond those that the library counts.
 #[track_caller]
 fn check_left_out(run: &NNRun, counted: usize) {
     let manifest = Json::read(&run.history().unwrap().join("journal.json"));
@@ -123,7 +123,7 @@ fn the_exported_table_is_the_librarys() {
     assert_eq!(tables, ids.state().len() + 1);
 }
 
-/// What the rows do not record is there for the epochs of which records are in memory.
+/// The records in memory complete their epochs with the values that the rows lack.
 #[test]
 fn rows_are_completed_by_the_records_in_memory() {
     let root = copy_of_all();

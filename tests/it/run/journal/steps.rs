@@ -16,7 +16,7 @@ fn spec() -> HistoryJournal {
         .unwrap()
 }
 
-/// What is written counts once it is published, whatever lies beside it.
+/// A record counts once it is published, whatever other files are beside it.
 #[test]
 fn what_is_not_published_does_not_count() {
     let root = tempfile::tempdir().unwrap();
@@ -55,7 +55,7 @@ fn a_call_that_failed_may_be_repeated() {
         let mut writer = JournalWriter::create(run.id(), root, spec()).unwrap();
         let path = obstacle.map(|name| writer.folder().join(name));
         if let Some(path) = &path {
-            // Nothing can be written where a folder lies that is not empty.
+            // Nothing can be written in the place of a folder that is not empty.
             fs::create_dir_all(path.join("x")).unwrap();
         }
         let mut repeat = |result: nnx_run::Result<()>| {

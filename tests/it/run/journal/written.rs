@@ -73,7 +73,8 @@ fn every_journal_is_written_byte_for_byte() {
         let (found, mut wanted) = (files(writer.folder()), {
             files(&folder().join("runs").join(&id).join("history"))
         });
-        // What an interrupted training left beyond the manifest is none of the journal.
+        // Records that an interrupted training left beyond the manifest do not belong to the
+        // journal.
         cut(&mut wanted);
         assert_eq!(
             found.keys().collect::<Vec<_>>(),

@@ -14,7 +14,7 @@ use nnx_train::{
 
 use crate::train::fixture::Fixture;
 
-/// What a call failed with.
+/// The error of a call.
 pub(super) struct Failure {
     pub(super) name: String,
     pub(super) text: String,
@@ -41,7 +41,7 @@ impl From<nnx_params::Error> for Failure {
     }
 }
 
-/// A call: what it changes of the default one.
+/// A call: its changes of the default one.
 struct Call {
     root: PathBuf,
     net: State,

@@ -13,7 +13,7 @@ use crate::target_format::TargetFormat;
 use crate::{CheckpointReader, Format};
 
 /// Plans the other form of an NNx checkpoint; none when the source is no such checkpoint, stays in
-/// its form, or is only a part of what is wanted of it.
+/// its form, or only a part of it is converted.
 ///
 /// # Errors
 /// When the checkpoint is not valid, or the other form has no place for something in it.

@@ -17,11 +17,25 @@ pub(super) struct ChunkRow {
     pub(super) sizes: u32,
 }
 
+impl ChunkRow {
+    pub(super) const EMPTY: Self = Self {
+        offsets: NOTHING,
+        sizes: NOTHING,
+    };
+}
+
 /// A `MetadataIndex`: a text, and where its offsets are among the integers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct IndexRow {
     pub(super) name: u32,
     pub(super) offsets: u32,
+}
+
+impl IndexRow {
+    pub(super) const EMPTY: Self = Self {
+        name: NOTHING,
+        offsets: NOTHING,
+    };
 }
 
 /// A `_StorageInfo`.
@@ -35,6 +49,15 @@ pub(super) struct InfoRow {
     pub(super) len: i64,
 }
 
+impl InfoRow {
+    pub(super) const EMPTY: Self = Self {
+        path: NOTHING,
+        transforms: NOTHING,
+        offset: -1,
+        len: -1,
+    };
+}
+
 /// A `TensorStorageMetadata`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TensorRow {
@@ -43,6 +66,14 @@ pub(super) struct TensorRow {
     pub(super) size: u32,
     /// The list of chunks.
     pub(super) chunks: u32,
+}
+
+impl TensorRow {
+    pub(super) const EMPTY: Self = Self {
+        dtype: None,
+        size: NOTHING,
+        chunks: NOTHING,
+    };
 }
 
 /// The tables.
@@ -198,7 +229,7 @@ pub(super) fn make_room<T>(rows: &mut Vec<T>) -> Result<()> {
 }
 
 /// What the state of a `Metadata` is.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Root {
     /// Names of the state dict: texts with tensors or byte items.
     pub(super) names: Vec<(Value, Value)>,

@@ -1,7 +1,7 @@
 //! Values of a `.metadata` in eight bytes each.
 
 /// What a value is. The number with it is an index, but for [`Kind::Int`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
 #[repr(u8)]
 pub(super) enum Kind {
     /// `None`, a bool, a float, or an object that nothing here needs.
@@ -44,6 +44,24 @@ pub(super) enum Kind {
     Metadata,
 }
 
+impl Kind {
+    /// Whether it can be called; an opaque value may be anything.
+    pub(super) fn is_callable(self) -> bool {
+        matches!(self, Self::Global | Self::Opaque)
+    }
+
+    /// Whether it is a tuple, as arguments are.
+    pub(super) fn is_tuple(self) -> bool {
+        matches!(self, Self::Ints | Self::IntsAlone | Self::Tuple)
+    }
+
+    /// Whether it can be given a state.
+    pub(super) fn has_state(self) -> bool {
+        self == Self::Opaque || self >= Self::Tensor
+    }
+}
+
+/// The kinds by their numbers; the objects are the last ones.
 const KINDS: &[Kind] = &[
     Kind::Opaque,
     Kind::Int,
@@ -97,9 +115,14 @@ impl Value {
             .unwrap_or(Kind::Opaque)
     }
 
+    /// The index, of a value that is no [`Kind::Int`].
+    pub(super) fn index(self) -> u32 {
+        u32::try_from(self.0 & MASK).unwrap_or(u32::MAX)
+    }
+
     /// The index, if it is a value of that kind.
     pub(super) fn index_of(self, kind: Kind) -> Option<u32> {
-        (self.kind() == kind).then(|| u32::try_from(self.0 & MASK).ok())?
+        (self.kind() == kind).then(|| self.index())
     }
 
     /// The integer of a [`Kind::Int`].

@@ -2,9 +2,9 @@
 //!
 //! Source: `torch/distributed/tensor/placement_types.py` and `device_mesh.py`.
 
-use super::WholeTensor;
+use super::whole::WholeTensor;
 use crate::Dtype;
-use crate::distributed::cover::{self, ChunkBox, product};
+use crate::distributed::cover::{ChunkBox, product, signed};
 use crate::distributed::torch_file::{TorchFile, attribute, attribute_of_state, shape};
 use crate::error::{DistributedFault, Error, Result};
 use crate::pickle::{Graph, NodeId};
@@ -350,17 +350,7 @@ pub(super) fn join(ranks: &[DTensor<'_>]) -> Result<WholeTensor> {
         add_chunks(&rank.local, &places, &mut boxes, &mut chunks)?;
         seen.push(places);
     }
-    let whole: Vec<i64> = first
-        .shape
-        .iter()
-        .map(|&size| i64::try_from(size).unwrap_or(i64::MAX))
-        .collect();
-    cover::check(&whole, &boxes)?;
-    Ok(WholeTensor {
-        dtype: first.dtype,
-        shape: first.shape.clone(),
-        chunks,
-    })
+    WholeTensor::new(first.dtype, &first.shape, &boxes, chunks)
 }
 
 /// A chunk for each combination of runs.
@@ -378,12 +368,6 @@ fn add_chunks(
             format!("the part of a rank in {count} pieces"),
         ));
     }
-    let signed = |sizes: &[usize]| -> Vec<i64> {
-        let sizes = sizes.iter();
-        sizes
-            .map(|&size| i64::try_from(size).unwrap_or(i64::MAX))
-            .collect()
-    };
     // What is conjugated or negated is resolved first, so that its parts are plain views.
     let local = if local.is_conj() || local.is_neg() {
         let bytes = local.row_major(&Limits::default())?;

@@ -2,9 +2,9 @@
 //!
 //! Source: `torch/distributed/_shard/sharded_tensor/api.py` and `metadata.py`.
 
-use super::WholeTensor;
+use super::whole::WholeTensor;
 use crate::Dtype;
-use crate::distributed::cover::{self, ChunkBox};
+use crate::distributed::cover::{ChunkBox, signed};
 use crate::distributed::torch_file::{TorchFile, attribute, shape};
 use crate::error::{DistributedFault, Error, Result};
 use crate::pickle::NodeId;
@@ -104,11 +104,7 @@ pub(super) fn join(ranks: &[ShardedTensor<'_>]) -> Result<WholeTensor> {
         }
         for (shard, id) in &rank.local {
             let tensor = rank.file.expect_tensor(*id, "a shard")?;
-            let sizes: Vec<i64> = tensor
-                .shape()
-                .iter()
-                .map(|&size| i64::try_from(size).unwrap_or(i64::MAX))
-                .collect();
+            let sizes = signed(tensor.shape());
             if sizes != shard.sizes {
                 return Err(error(
                     DistributedFault::ChunkShape,
@@ -153,15 +149,5 @@ pub(super) fn join(ranks: &[ShardedTensor<'_>]) -> Result<WholeTensor> {
             });
         }
     }
-    let whole: Vec<i64> = first
-        .shape
-        .iter()
-        .map(|&size| i64::try_from(size).unwrap_or(i64::MAX))
-        .collect();
-    cover::check(&whole, &boxes)?;
-    Ok(WholeTensor {
-        dtype: first.dtype,
-        shape: first.shape.clone(),
-        chunks,
-    })
+    WholeTensor::new(first.dtype, &first.shape, &boxes, chunks)
 }

@@ -8,7 +8,7 @@ use super::flat::{FlatGroup, element_count};
 use super::folder::SaveFiles;
 use super::optim_states::{OptimStates, Shapes};
 use super::{Tensors, as_float32, tied};
-use crate::distributed::files::RankFiles;
+use crate::distributed::files::{self, RankFiles};
 use crate::distributed::state::joined_flat;
 use crate::distributed::torch_file::{TorchFile, shape};
 use crate::error::{DistributedFault, Error, Result};
@@ -42,23 +42,13 @@ impl ModelStates {
         } else {
             (&listed.model, 1)
         };
-        let numbers = names.iter().map(|(rank, _)| *rank);
-        if !numbers.eq(0..world as u64) {
-            let fault = if names.len() > world {
-                DistributedFault::WorldSizeMismatch
-            } else {
-                DistributedFault::MissingRank
-            };
-            let found: Vec<u64> = names.iter().map(|(rank, _)| *rank).collect();
-            return Err(Error::distributed(
-                fault,
-                format!(
-                    "expected the model states (`…_model_states.pt`) of {world} ranks, found those \
-                     of {found:?}"
-                ),
-            )
-            .in_path(save));
-        }
+        let numbers: Vec<u64> = names.iter().map(|(rank, _)| *rank).collect();
+        files::check_ranks(
+            "the model states (`…_model_states.pt`)",
+            &numbers,
+            world as u64,
+        )
+        .map_err(|error| error.in_path(save))?;
         let mut opened = Vec::new();
         for (_, name) in names {
             opened.push(TorchFile::open(files, &files.path(name)?, options)?);

@@ -1,7 +1,7 @@
 //! The optimizer states of each rank, which have the float32 parameters.
 
 use crate::Dtype;
-use crate::distributed::files::RankFiles;
+use crate::distributed::files::{self, RankFiles};
 use crate::distributed::torch_file::TorchFile;
 use crate::error::{DistributedFault, Error, Result};
 use crate::open::OpenOptions;
@@ -60,21 +60,11 @@ impl OptimStates {
             return Ok(());
         };
         let world = first.partition_count.iter().copied().max().unwrap_or(0);
-        let expected = 0..u64::try_from(world).unwrap_or(0);
-        if !self.numbers.iter().copied().eq(expected.clone()) {
-            let fault = if (self.numbers.len() as u64) < expected.end {
-                DistributedFault::MissingRank
-            } else {
-                DistributedFault::WorldSizeMismatch
-            };
-            return Err(Error::distributed(
-                fault,
-                format!(
-                    "the save is one of {world} ranks, and the files are those of the ranks {:?}",
-                    self.numbers
-                ),
-            ));
-        }
+        files::check_ranks(
+            "the optimizer states (`…_optim_states.pt`)",
+            &self.numbers,
+            u64::try_from(world).unwrap_or(0),
+        )?;
         for other in &self.ranks {
             if (other.stage, &other.partition_count, other.groups.len())
                 != (first.stage, &first.partition_count, first.groups.len())

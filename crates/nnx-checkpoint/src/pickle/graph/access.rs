@@ -1,4 +1,4 @@
-//! Objects as what a reader of checkpoints expects them to be.
+//! Objects as the types that a reader of checkpoints expects.
 
 use std::borrow::Cow;
 
@@ -111,7 +111,7 @@ impl Graph {
         }
     }
 
-    /// The function and its arguments, if the object is what a call of `REDUCE` would make of them.
+    /// The function and its arguments, if the object is the result of a call of `REDUCE`.
     pub(crate) fn reduce(&self, id: NodeId) -> Option<((&str, &str), &[NodeId])> {
         match self.object(id)?.call {
             Call::Reduce { callable, args } => Some((self.global(callable)?, self.sequence(args)?)),

@@ -4,7 +4,7 @@ use super::{Call, Graph, Node, NodeId};
 use crate::error::{shown, shown_path};
 
 impl Graph {
-    /// A short phrase for what an object is, such as ``a dict of 6 items``, ``the integer `5` `` or
+    /// A short description of an object, such as ``a dict of 6 items``, ``the integer `5` `` or
     /// ``an object of `torch.nn.Linear` ``.
     ///
     /// ```

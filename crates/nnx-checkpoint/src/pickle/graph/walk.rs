@@ -24,7 +24,8 @@ impl Graph {
         self.reachable_unless(id, |_| false)
     }
 
-    /// [`reachable`](Self::reachable) without what `is_known`, and what only that refers to.
+    /// [`reachable`](Self::reachable) without the objects for which `is_known` is true, and those
+    /// that only they refer to.
     pub(crate) fn reachable_unless(
         &self,
         id: NodeId,

@@ -1,4 +1,4 @@
-//! Where a pickle ends, without a look at what it makes.
+//! The end of a pickle, without a look at its objects.
 
 use super::input::Input;
 use crate::Result;
@@ -18,7 +18,7 @@ pub(crate) fn ends_within(bytes: &[u8]) -> bool {
     }
 }
 
-/// Passes an opcode and its argument; false for the last one, and for what is no opcode.
+/// Passes an opcode and its argument; false for the last one, and for a byte that is no opcode.
 fn skip(input: &mut Input<'_>) -> Result<bool> {
     let opcode = input.opcode()?;
     let argument = match opcode {

@@ -6,7 +6,7 @@ use super::super::graph::NodeId;
 use crate::{Error, Result};
 
 /// Picklers number densely from 0, so a vector holds the keys; a map holds those that are so far
-/// off that the vector would grow by what the file says rather than by what it holds.
+/// off that the vector would grow by a number in the file rather than by its contents.
 pub(super) struct Memo {
     dense: Vec<Option<NodeId>>,
     sparse: HashMap<u64, NodeId>,

@@ -53,8 +53,8 @@ pub(super) fn float(line: &[u8]) -> Result<Node> {
         .ok_or_else(|| wrong("a decimal float", line))
 }
 
-/// The argument of `PUT` and `GET`: what Python's `int(text)` takes, from 0 to what C's `ssize_t`
-/// holds.
+/// The argument of `PUT` and `GET`: an integer as Python's `int(text)` reads it, from 0 to the
+/// largest value of C's `ssize_t`.
 pub(super) fn key(line: &[u8]) -> Result<u64> {
     let integer = Integer::parse(line, Some(10));
     integer

@@ -1,7 +1,7 @@
 //! Following opcodes behind one that was refused.
 //!
 //! The stack and the memo stay as they are in every unpickler, because how many objects an opcode
-//! takes and leaves does not depend on what they are. What cannot be understood is `None`.
+//! takes and leaves does not depend on their kinds. An object that cannot be understood is `None`.
 
 use super::super::graph::{Call, Node, NodeId, Text};
 use super::super::opcode;

@@ -86,7 +86,7 @@ fn check(bytes: &[u8], expected: &str) {
     assert_eq!(show(&graph, graph.root()), expected);
 }
 
-/// Programs by hand; what they make is what CPython's `repr(pickle.loads(…))` says.
+/// Programs by hand; the expected values are those of CPython's `repr(pickle.loads(…))`.
 #[test]
 fn numbers_are_those_of_cpython() {
     check(b"N.", "None");

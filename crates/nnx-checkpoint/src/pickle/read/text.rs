@@ -141,7 +141,7 @@ pub(super) fn raw_unicode_escape(line: &[u8]) -> Result<Text> {
                 code
             }
             (b'\\', [other, after @ ..]) => {
-                // The backslash stands for itself, and so does what follows: a second backslash
+                // The backslash is kept, and so is the byte behind it: a second backslash
                 // begins no escape.
                 out.push(b'\\');
                 rest = after;
@@ -172,7 +172,7 @@ fn surrogate(code: u32) -> [u8; 3] {
     [0xed, 0x80 | second, 0x80 | (low & 0x3f)]
 }
 
-/// The first `N` hexadecimal digits (at most eight) as a number, and what follows them.
+/// The first `N` hexadecimal digits (at most eight) as a number, and the bytes behind them.
 fn hex<const N: usize>(bytes: &[u8]) -> Option<(u32, &[u8])> {
     let (digits, rest) = bytes.split_first_chunk::<N>()?;
     let mut value = 0u32;

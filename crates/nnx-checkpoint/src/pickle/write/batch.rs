@@ -7,7 +7,7 @@ use super::Writer;
 /// Members between one `MARK` and its opcode.
 const BATCH: usize = 1000;
 
-/// Whose members they are: the C pickler has a routine for each, and they differ.
+/// The container of a batch of members: the C pickler has a routine for each, and they differ.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum BatchKind {
     /// A list's.

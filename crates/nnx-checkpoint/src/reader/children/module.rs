@@ -32,8 +32,8 @@ pub(super) const HOLDERS: [&str; 4] = [
     "_non_persistent_buffers_set",
 ];
 
-/// The objects below a pickled module: its parameters, persistent buffers, what its class adds and
-/// child modules, in this order, then, aside, all else. None when the object is no module.
+/// The objects below a pickled module: its parameters, persistent buffers, additions of its class
+/// and child modules, in this order, then, aside, all else. None when the object is no module.
 pub(super) fn children<'a>(graph: &'a Graph, module: &Object) -> Option<Vec<Child<'a>>> {
     if let Some(children) = quantized::of_tuple(graph, module) {
         return Some(children);

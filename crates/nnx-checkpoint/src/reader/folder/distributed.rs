@@ -1,4 +1,4 @@
-//! Checkpoints of several processes that are not joined: what they are, and what to do.
+//! Checkpoints of several processes that are not joined: their kinds, and the remedy.
 
 use super::Listing;
 use crate::distributed::is_part;

@@ -1,4 +1,4 @@
-//! The names in a folder, and what they say.
+//! The names in a folder, and their meaning.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Modules that look like quantised ones; what PyTorch's own are named like is judged over fixtures
+//! Modules that look like quantised ones. The names below PyTorch's own are judged over fixtures
 //! that it wrote.
 
 use super::*;

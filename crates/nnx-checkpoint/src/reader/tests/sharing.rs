@@ -3,8 +3,8 @@
 
 use super::*;
 
-/// A list of objects of the class `module.name`, all made by the same bytes; `shared` is what they
-/// have in common, in memo slot 2.
+/// A list of objects of the class `module.name`, all made by the same bytes; `shared` is their
+/// common part, in memo slot 2.
 fn objects(class: (&str, &str), shared: &[u8], each: &[u8], times: usize) -> Vec<u8> {
     let mut pickle = format!("c{}\n{}\nq\u{1}0", class.0, class.1).into_bytes();
     pickle.extend(shared);
@@ -14,7 +14,7 @@ fn objects(class: (&str, &str), shared: &[u8], each: &[u8], times: usize) -> Vec
     [b"\x80\x02", &pickle[..]].concat()
 }
 
-/// That many members more is what the file may ask for, and no less.
+/// A limit of that many members is enough, and one less is not.
 #[track_caller]
 fn check_counted(pickle: &[u8], members: u64) {
     limited(pickle, "max_pickle_nodes", members, |value| {

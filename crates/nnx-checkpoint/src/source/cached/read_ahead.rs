@@ -102,7 +102,7 @@ impl Stream {
         offset >= self.next && offset <= self.next.saturating_add(SLACK_BYTES)
     }
 
-    /// Begins to read what is asked for and what is expected next.
+    /// Begins to read the bytes that are asked for and those that are expected next.
     fn read_ahead(&mut self, source: &Arc<dyn RangeRead>, offset: u64, end: u64, len: u64) {
         let wanted = end.saturating_add(self.window).min(len);
         self.end = self.end.max(offset);

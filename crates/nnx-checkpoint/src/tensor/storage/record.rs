@@ -95,11 +95,11 @@ impl Record {
         is_mapped && self.is_verbatim()
     }
 
-    /// Whether the file states a checksum that is to be compared.
-    pub(super) fn has_checksum(&self) -> bool {
+    /// The CRC-32 that the file states, if it is to be compared.
+    pub(super) fn checksum(&self) -> Option<u32> {
         match &self.content {
-            RecordContent::Range(_) => false,
-            RecordContent::Entry(_, entry) => self.verify && entry.checksum().is_some(),
+            RecordContent::Entry(_, entry) if self.verify => entry.checksum(),
+            _ => None,
         }
     }
 

@@ -141,8 +141,8 @@ fn function(module: &str, name: &str) -> Option<Result<Function>> {
     Some(Ok(function))
 }
 
-/// Whether nothing happens to a tensor behind the call that makes it: what `__setstate__` and
-/// `__setitem__` would do to its elements is not followed.
+/// Whether nothing happens to a tensor behind the call that makes it: changes of its elements by
+/// `__setstate__` and `__setitem__` are not followed.
 fn check_untouched(graph: &Graph, id: NodeId, object: &Object, function: Function) -> Result<()> {
     let takes_state = matches!(function, Function::Constructor(_));
     if object.items.is_empty()

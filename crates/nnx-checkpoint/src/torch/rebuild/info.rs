@@ -3,7 +3,7 @@
 use crate::pickle::NodeId;
 use crate::{Dtype, TensorClass};
 
-/// A tensor without its bytes: what the pickle says of it.
+/// A tensor without its bytes: its description in the pickle.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct TensorInfo {

@@ -1,4 +1,4 @@
-//! Parameters, and what PyTorch before 0.4 pickled by constructor.
+//! Parameters, and the objects that PyTorch before 0.4 pickled by constructor.
 
 use super::args::no_hooks;
 use super::call::Constructed;

@@ -53,7 +53,7 @@ impl TorchObject {
         self.with_attributes(info, state).map(Some)
     }
 
-    /// Sets attributes: a dict, or a tuple of one and of what slots hold.
+    /// Sets attributes: a dict, or a tuple of one and of the values of slots.
     pub(super) fn with_attributes(&self, info: TensorInfo, state: NodeId) -> Result<TensorInfo> {
         let graph = self.graph();
         let unfit = |id| {

@@ -1,4 +1,4 @@
-//! Graphs that no fixture has: what is refused, and what old files refer to.
+//! Graphs that no fixture has: those that are refused, and the references of old files.
 //!
 //! PyTorch's results of sound calls are compared over fixtures that it wrote.
 

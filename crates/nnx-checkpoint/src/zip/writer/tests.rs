@@ -17,8 +17,8 @@ fn torchs_archive_is_written_again_byte_for_byte() {
     assert!(writer.finish().unwrap() == torch::ARCHIVE);
 }
 
-/// Length and CRC-32 of what `torch._C.PyTorchFileWriter` of torch 2.15 wrote: `data/0` and so on,
-/// with `i % sizes` bytes of value `i % 251`, then `byteorder` and `version`.
+/// Length and CRC-32 of a file that `torch._C.PyTorchFileWriter` of torch 2.15 wrote: `data/0` and
+/// so on, with `i % sizes` bytes of value `i % 251`, then `byteorder` and `version`.
 #[track_caller]
 fn check(count: usize, sizes: usize, len: usize, crc: u32) {
     let mut writer = ZipWriter::new(Vec::new(), "archive");

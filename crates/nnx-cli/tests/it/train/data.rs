@@ -1,4 +1,4 @@
-//! What is trained on.
+//! Training on each kind of data.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -99,7 +99,7 @@ fn classes_have_names_and_a_split_keeps_a_test() {
     assert_eq!(said["test"]["count"], 10);
     assert_eq!(said["epochs"], 20);
 
-    // A name that is none of the classes is told with its line.
+    // The error for a name that is no class names its line.
     fs::write(
         desk.path("other.csv"),
         "a,b,c,d,class\n1,2,3,4,setosa\n1,2,3,4,rosa\n",

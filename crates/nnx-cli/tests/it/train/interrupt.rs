@@ -55,7 +55,7 @@ fn an_interrupted_training_goes_on_as_if_it_had_not_been() {
         );
         desk.check_sound(root, &id);
 
-        // What it says to go on is a command; it is run for fewer epochs.
+        // The message names a command to go on with; the test runs it for fewer epochs.
         let run = desk.run(root, &id);
         let epochs = run.epochs().len();
         let (_, words) = told.trim_end().split_once("go on with: nnx ").expect(&told);

@@ -11,7 +11,7 @@ const KILLS: u32 = 5;
 /// The epochs of a training that is left alone.
 const EPOCHS: usize = 8;
 
-/// Whatever the moment: the run is whole, and goes on with the numbers of a training that was not
+/// At any moment of a kill the run is whole, and goes on with the numbers of a training that was not
 /// killed.
 #[test]
 fn a_killed_training_goes_on_as_if_it_had_not_been() {

@@ -27,7 +27,7 @@ fn a_run_is_shown_and_drawn_while_it_is_trained() {
         );
         sleep(Duration::from_millis(2));
     }
-    // The environment is what limits the threads of candle.
+    // The environment limits the threads of candle.
     #[cfg(target_os = "linux")]
     {
         let environment = std::fs::read(format!("/proc/{}/environ", child.id())).unwrap();

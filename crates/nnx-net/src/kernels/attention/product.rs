@@ -1,41 +1,17 @@
-//! Products of matrices that fit the processor's cache.
+//! Products of matrices that fit the processor's cache, on one thread.
+//!
+//! The products of [`matmul`](crate::kernels::matmul) read one of the matrices where it is. Here both
+//! are copied, since their rows are far apart or their columns are wanted, and a copy serves many products.
 
 use pulp::Simd;
 
 use crate::kernels::float::Float;
+use crate::kernels::matrix::Matrix;
 
 /// The rows of the left matrix that are multiplied at once.
 const ROWS: usize = 6;
 /// The vectors of columns of the right matrix that are multiplied at once.
 const VECTORS: usize = 2;
-
-/// Rows of numbers at equal distances.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Rows<'a, T> {
-    pub(super) elements: &'a [T],
-    /// Where the first row begins.
-    pub(super) start: usize,
-    /// The distance from one row to the next.
-    pub(super) stride: usize,
-    /// The size of a row.
-    pub(super) size: usize,
-}
-
-impl<'a, T> Rows<'a, T> {
-    /// A row.
-    #[inline(always)]
-    pub(super) fn get(self, row: usize) -> &'a [T] {
-        &self.elements[self.start + row * self.stride..][..self.size]
-    }
-
-    /// The rows from one on.
-    pub(super) fn from(self, first: usize) -> Self {
-        Self {
-            start: self.start + first * self.stride,
-            ..self
-        }
-    }
-}
 
 /// The right matrix of a product, in panels as wide as what is multiplied at once.
 #[derive(Debug, Default)]
@@ -65,81 +41,68 @@ impl<T: Float> Panels<T> {
             .resize(depth * padded::<T, S>(columns), T::ZERO);
     }
 
-    /// Sets the matrix to that many rows.
+    /// Copies a matrix whose rows or columns are contiguous.
     #[inline(always)]
-    pub(super) fn set_rows<S: Simd>(&mut self, rows: Rows<'_, T>, count: usize) {
-        self.clear::<S>(count, rows.size);
+    pub(super) fn set<S: Simd>(&mut self, matrix: Matrix<'_, T>) {
+        let (rows, columns) = (matrix.rows, matrix.columns);
+        self.clear::<S>(rows, columns);
         let width = panel::<T, S>();
-        for row in 0..count {
-            for (at, part) in rows.get(row).chunks(width).enumerate() {
-                self.elements[(at * count + row) * width..][..part.len()].copy_from_slice(part);
-            }
-        }
-    }
-
-    /// Sets the matrix to the transpose of that many rows.
-    #[inline(always)]
-    pub(super) fn set_transposed<S: Simd>(&mut self, rows: Rows<'_, T>, count: usize) {
-        self.clear::<S>(rows.size, count);
-        let width = panel::<T, S>();
-        for column in 0..count {
-            let start = column / width * rows.size * width + column % width;
-            for (depth, x) in rows.get(column).iter().enumerate() {
-                self.elements[start + depth * width] = *x;
-            }
-        }
-    }
-}
-
-/// The left matrix of a product.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Left<'a, T> {
-    /// These rows.
-    Rows(Rows<'a, T>),
-    /// The transpose of these rows.
-    Transposed(Rows<'a, T>),
-}
-
-impl<T: Float> Left<'_, T> {
-    /// Copies [`ROWS`] rows from `first` on, column by column; rows from `end` on are zero.
-    #[inline(always)]
-    fn copy(self, columns: &mut Vec<[T; ROWS]>, first: usize, end: usize, depth: usize) {
-        columns.clear();
-        columns.resize(depth, [T::ZERO; ROWS]);
-        let count = (end - first).min(ROWS);
-        match self {
-            Self::Rows(rows) => {
-                for at in 0..count {
-                    for (column, x) in columns.iter_mut().zip(rows.get(first + at)) {
-                        column[at] = *x;
-                    }
+        if matrix.has_contiguous_rows() {
+            for row in 0..rows {
+                let parts = matrix.row(row, 0, columns).chunks(width);
+                for (at, part) in parts.enumerate() {
+                    self.elements[(at * rows + row) * width..][..part.len()].copy_from_slice(part);
                 }
             }
-            Self::Transposed(rows) => {
-                for (row, column) in columns.iter_mut().enumerate() {
-                    column[..count].copy_from_slice(&rows.get(row)[first..first + count]);
+        } else {
+            let matrix = matrix.transposed();
+            for column in 0..columns {
+                let start = column / width * rows * width + column % width;
+                for (row, x) in matrix.row(column, 0, rows).iter().enumerate() {
+                    self.elements[start + row * width] = *x;
                 }
             }
         }
     }
 }
 
-/// Adds `left · right` to `count` rows of `sums`, each of `stride` numbers: the first `depth` columns
-/// of the left and rows of the right matrix, and all panels of the right one that have some of the
-/// first `columns` columns.
+/// Copies [`ROWS`] rows from `first` on, column by column, of a matrix whose rows or columns are
+/// contiguous; rows that do not exist are zero.
+#[inline(always)]
+fn copy_rows<T: Float>(matrix: Matrix<'_, T>, first: usize, columns: &mut Vec<[T; ROWS]>) {
+    columns.clear();
+    columns.resize(matrix.columns, [T::ZERO; ROWS]);
+    let count = (matrix.rows - first).min(ROWS);
+    if matrix.has_contiguous_rows() {
+        for at in 0..count {
+            let row = matrix.row(first + at, 0, matrix.columns);
+            for (column, x) in columns.iter_mut().zip(row) {
+                column[at] = *x;
+            }
+        }
+    } else {
+        let matrix = matrix.transposed();
+        for (at, column) in columns.iter_mut().enumerate() {
+            column[..count].copy_from_slice(matrix.row(at, first, count));
+        }
+    }
+}
+
+/// Adds `left · right` to rows of `sums`, each of `stride` numbers: as many rows of the right matrix as
+/// the left one has columns, and all panels that have some of its first `columns` columns.
 #[inline(always)]
 pub(super) fn add_product<T: Float, S: Simd>(
     simd: S,
-    left: Left<'_, T>,
+    left: Matrix<'_, T>,
     right: &Panels<T>,
-    [count, depth, columns]: [usize; 3],
+    columns: usize,
     sums: &mut [T],
     stride: usize,
 ) {
     let width = panel::<T, S>();
     let mut block = Vec::new();
-    for first in (0..count).step_by(ROWS) {
-        left.copy(&mut block, first, count, depth);
+    for first in (0..left.rows).step_by(ROWS) {
+        copy_rows(left, first, &mut block);
         let sums = &mut sums[first * stride..];
         let panels = right.elements.chunks_exact((right.depth * width).max(1));
         for (at, panel) in panels.take(columns.div_ceil(width)).enumerate() {
@@ -154,7 +117,7 @@ pub(super) fn add_product<T: Float, S: Simd>(
                 }
             }
             let one = T::splat(simd, T::ONE);
-            for (row, tile) in tile.iter().take(count - first).enumerate() {
+            for (row, tile) in tile.iter().take(left.rows - first).enumerate() {
                 let sums = &mut sums[row * stride + at * width..][..width];
                 for (sum, x) in T::lanes_mut::<S>(sums).0.iter_mut().zip(tile) {
                     *sum = T::mul_add(simd, one, *x, *sum);

@@ -1,12 +1,8 @@
 use candle_core::{DType, Device, Tensor, Var};
 
-use super::conv2d_on;
+use super::conv2d;
 use crate::kernels::cpu::Cpu;
-use crate::kernels::tests::{Case, cases, check_gradients, numbers, scattered};
-
-fn cpus() -> [Cpu; 3] {
-    [Cpu::new(), Cpu::portable(), Cpu::new().on_one_thread()]
-}
+use crate::kernels::tests::{Case, cases, check_gradients, cpus, numbers, scattered};
 
 fn options(case: &Case) -> ((usize, usize), bool) {
     let placement = (case.option("padding"), case.option("stride"));
@@ -20,7 +16,7 @@ fn results_and_gradients_are_those_of_torch() {
         for cpu in cpus() {
             case.judge(|inputs| {
                 let inputs = [inputs[0], inputs[1], inputs[2]];
-                conv2d_on(cpu, inputs, placement, relu).unwrap()
+                conv2d(cpu, inputs, placement, relu).unwrap()
             });
         }
     }
@@ -32,7 +28,7 @@ fn inputs_in_another_order_in_memory_give_the_same() {
         let (placement, relu) = options(&case);
         case.judge(|inputs| {
             let [x, w, b] = [0, 1, 2].map(|at| scattered(inputs[at]));
-            conv2d_on(Cpu::new(), [&x, &w, &b], placement, relu).unwrap()
+            conv2d(Cpu::new(), [&x, &w, &b], placement, relu).unwrap()
         });
     }
 }
@@ -44,7 +40,7 @@ fn gradients_are_finite_differences() {
             let shapes: [&[usize]; 3] = [&[3, 2, 5, 4], &[3, 2, 3, 3], &[3]];
             check_gradients(&shapes, |inputs| {
                 let inputs = [inputs[0], inputs[1], inputs[2]];
-                conv2d_on(cpu, inputs, (padding, stride), relu).unwrap()
+                conv2d(cpu, inputs, (padding, stride), relu).unwrap()
             });
         }
     }
@@ -73,7 +69,7 @@ fn large_batches_are_those_of_candle_in_float64() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let found = pool
             .unwrap()
-            .install(|| conv2d_on(Cpu::new(), [x, w, b], (1, 1), false));
+            .install(|| conv2d(Cpu::new(), [x, w, b], (1, 1), false));
         let found = found.unwrap();
         let close = |a: &Tensor, b: &Tensor| {
             let difference = (a - b).unwrap().abs().unwrap().max_all().unwrap();
@@ -95,7 +91,7 @@ fn the_number_of_threads_changes_nothing() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let inputs = [x.as_tensor(), w.as_tensor(), b.as_tensor()];
         pool.unwrap().install(|| {
-            let ys = conv2d_on(Cpu::new(), inputs, (1, 1), true).unwrap();
+            let ys = conv2d(Cpu::new(), inputs, (1, 1), true).unwrap();
             let gradients = ys.sum_all().unwrap().backward().unwrap();
             let of = |tensor: &Tensor| tensor.flatten_all().unwrap().to_vec1::<f32>().unwrap();
             let gradients = inputs.map(|input| of(gradients.get(input).unwrap()));
@@ -110,7 +106,7 @@ fn what_is_not_trained_gets_no_gradient() {
     let x = numbers(&[1, 1, 4, 4]);
     let [w, b] = [&[2, 1, 3, 3][..], &[2]].map(|shape| Var::from_tensor(&numbers(shape)).unwrap());
     let inputs = [&x, w.as_tensor(), b.as_tensor()];
-    let ys = conv2d_on(Cpu::new(), inputs, (0, 1), false).unwrap();
+    let ys = conv2d(Cpu::new(), inputs, (0, 1), false).unwrap();
     let gradients = ys.sum_all().unwrap().backward().unwrap();
     assert!(gradients.get(&x).is_none());
     assert!(gradients.get(w.as_tensor()).is_some());
@@ -120,7 +116,7 @@ fn what_is_not_trained_gets_no_gradient() {
 fn shapes_that_do_not_fit_are_errors() {
     let of = |shape: &[usize]| Tensor::zeros(shape, DType::F32, &Device::Cpu).unwrap();
     let run = |x: &[usize], w: &[usize], b: &[usize], placement| {
-        conv2d_on(Cpu::new(), [&of(x), &of(w), &of(b)], placement, false)
+        conv2d(Cpu::new(), [&of(x), &of(w), &of(b)], placement, false)
     };
     assert!(run(&[1, 2, 3, 3], &[4, 2, 3, 3], &[4], (0, 1)).is_ok());
     for (x, w, b, placement) in [

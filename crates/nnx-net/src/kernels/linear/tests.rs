@@ -1,13 +1,8 @@
 use candle_core::{Device, Tensor, Var};
 
-use super::linear_on;
+use super::linear;
 use crate::kernels::cpu::Cpu;
-use crate::kernels::tests::{cases, check_gradients, numbers, scattered};
-
-/// With the processor's instructions and without, on several threads and on one.
-fn cpus() -> [Cpu; 3] {
-    [Cpu::new(), Cpu::portable(), Cpu::new().on_one_thread()]
-}
+use crate::kernels::tests::{cases, check_gradients, cpus, numbers, scattered};
 
 #[test]
 fn results_and_gradients_are_those_of_torch() {
@@ -15,8 +10,8 @@ fn results_and_gradients_are_those_of_torch() {
         let relu = case.option("relu") == 1;
         for cpu in cpus() {
             case.judge(|inputs| match inputs {
-                [x, w] => linear_on(cpu, x, w, None, relu).unwrap(),
-                [x, w, b] => linear_on(cpu, x, w, Some(b), relu).unwrap(),
+                [x, w] => linear(cpu, x, w, None, relu).unwrap(),
+                [x, w, b] => linear(cpu, x, w, Some(b), relu).unwrap(),
                 _ => unreachable!("{}", case.name),
             });
         }
@@ -29,7 +24,7 @@ fn inputs_in_another_order_in_memory_give_the_same() {
         let relu = case.option("relu") == 1;
         case.judge(|inputs| {
             let inputs: Vec<Tensor> = inputs.iter().map(|tensor| scattered(tensor)).collect();
-            linear_on(Cpu::new(), &inputs[0], &inputs[1], inputs.get(2), relu).unwrap()
+            linear(Cpu::new(), &inputs[0], &inputs[1], inputs.get(2), relu).unwrap()
         });
     }
 }
@@ -41,10 +36,10 @@ fn gradients_are_finite_differences() {
             for relu in [false, true] {
                 let shapes: [&[usize]; 3] = [&[rows, inputs], &[outputs, inputs], &[outputs]];
                 check_gradients(&shapes, |inputs| {
-                    linear_on(cpu, inputs[0], inputs[1], Some(inputs[2]), relu).unwrap()
+                    linear(cpu, inputs[0], inputs[1], Some(inputs[2]), relu).unwrap()
                 });
                 check_gradients(&shapes[..2], |inputs| {
-                    linear_on(cpu, inputs[0], inputs[1], None, relu).unwrap()
+                    linear(cpu, inputs[0], inputs[1], None, relu).unwrap()
                 });
             }
         }
@@ -62,7 +57,7 @@ fn large_products_are_those_of_float64() {
             .broadcast_add(&b)
             .unwrap();
         for cpu in cpus() {
-            let found = linear_on(cpu, &x, &w, Some(&b), false).unwrap();
+            let found = linear(cpu, &x, &w, Some(&b), false).unwrap();
             let difference = (found - &expected).unwrap().abs().unwrap();
             let difference = difference.max_all().unwrap().to_scalar::<f64>().unwrap();
             assert!(
@@ -81,7 +76,7 @@ fn the_number_of_threads_changes_nothing() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let ys = pool
             .unwrap()
-            .install(|| linear_on(Cpu::new(), &x, &w, Some(&b), true));
+            .install(|| linear(Cpu::new(), &x, &w, Some(&b), true));
         ys.unwrap().flatten_all().unwrap().to_vec1::<f32>().unwrap()
     };
     assert_eq!(ys(1), ys(3));
@@ -91,7 +86,7 @@ fn the_number_of_threads_changes_nothing() {
 fn what_is_not_trained_gets_no_gradient() {
     let x = numbers(&[2, 3]);
     let [w, b] = [&[4, 3][..], &[4]].map(|shape| Var::from_tensor(&numbers(shape)).unwrap());
-    let ys = linear_on(Cpu::new(), &x, w.as_tensor(), Some(b.as_tensor()), false).unwrap();
+    let ys = linear(Cpu::new(), &x, w.as_tensor(), Some(b.as_tensor()), false).unwrap();
     let gradients = ys.sum_all().unwrap().backward().unwrap();
     assert!(gradients.get(&x).is_none());
     assert!(gradients.get(w.as_tensor()).is_some());
@@ -101,7 +96,7 @@ fn what_is_not_trained_gets_no_gradient() {
 fn shapes_that_do_not_fit_are_errors() {
     let of = |shape: &[usize]| Tensor::zeros(shape, candle_core::DType::F32, &Device::Cpu).unwrap();
     let run = |x: &[usize], w: &[usize], b: &[usize]| {
-        linear_on(Cpu::new(), &of(x), &of(w), Some(&of(b)), false)
+        linear(Cpu::new(), &of(x), &of(w), Some(&of(b)), false)
     };
     assert!(run(&[2, 3], &[4, 3], &[4]).is_ok());
     for (x, w, b) in [

@@ -2,61 +2,36 @@
 
 use pulp::{Simd, WithSimd};
 
-use super::output::Finish;
-use super::{FEW, Matrix};
+use super::FEW;
+use super::output::{Output, Part};
 use crate::kernels::cpu::Cpu;
 use crate::kernels::element::Element;
+use crate::kernels::matrix::Matrix;
 
 /// The rows of the right matrix that are read side by side.
 const SIDE: usize = 4;
 
 /// Computes the products of at most [`FEW`] rows with the rows of another matrix; all rows are
-/// contiguous.
+/// contiguous. The rows of the other matrix are columns of the result.
 pub(super) fn product<T: Element>(
     cpu: Cpu,
     left: Matrix<'_, T>,
     right: Matrix<'_, T>,
-    finish: Finish<'_, T>,
-    out: &mut [T],
+    mut output: Output<'_, T>,
 ) {
-    if right.rows == 0 {
-        return;
-    }
     let parts = 2 * cpu.parts(right.rows * right.columns / 4);
-    let each = right.rows.div_ceil(parts).next_multiple_of(SIDE);
-    let mut tasks: Vec<(usize, Vec<&mut [T]>)> = (0..right.rows)
-        .step_by(each)
-        .map(|first| (first, Vec::new()))
-        .collect();
-    for row in out.chunks_exact_mut(right.rows) {
-        let pieces = row.chunks_mut(each);
-        tasks
-            .iter_mut()
-            .zip(pieces)
-            .for_each(|(task, piece)| task.1.push(piece));
-    }
-    cpu.each(tasks, |(first, out)| {
-        cpu.dispatch(Dots {
-            left,
-            right,
-            first,
-            out,
-            finish,
-        });
+    cpu.each(output.split(right.rows, parts), |part| {
+        cpu.dispatch(Dots { left, right, part });
     });
 }
 
-struct Dots<'a, T> {
+struct Dots<'a, 'b, T> {
     left: Matrix<'a, T>,
     right: Matrix<'a, T>,
-    /// The first row of the right matrix.
-    first: usize,
-    /// For each row of the left matrix the results with the right rows from the first one on.
-    out: Vec<&'a mut [T]>,
-    finish: Finish<'a, T>,
+    part: Part<'b, T>,
 }
 
-impl<T: Element> WithSimd for Dots<'_, T> {
+impl<T: Element> WithSimd for Dots<'_, '_, T> {
     type Output = ();
 
     #[inline(always)]
@@ -68,30 +43,23 @@ impl<T: Element> WithSimd for Dots<'_, T> {
             FEW => self.rows::<S, FEW>(simd),
             _ => {}
         }
-        for (row, out) in self.out.into_iter().enumerate() {
-            self.finish.apply(row, self.first, out);
-        }
+        self.part.finish_rows();
     }
 }
 
-impl<T: Element> Dots<'_, T> {
+impl<T: Element> Dots<'_, '_, T> {
     #[inline(always)]
     fn rows<S: Simd, const ROWS: usize>(&mut self, simd: S) {
         let depth = self.left.columns;
         let left: [&[T]; ROWS] = std::array::from_fn(|row| self.left.row(row, 0, depth));
-        let count = self.out.first().map_or(0, |out| out.len());
-        for at in (0..count).step_by(SIDE) {
+        let rows = self.part.rows();
+        for at in rows.clone().step_by(SIDE) {
             // The last rows are read again where fewer than four are left.
-            let right: [&[T]; SIDE] = std::array::from_fn(|n| {
-                self.right
-                    .row(self.first + (at + n).min(count - 1), 0, depth)
-            });
-            let sums = dots(simd, left, right);
-            for (out, sums) in self.out.iter_mut().zip(sums) {
-                out[at..]
-                    .iter_mut()
-                    .zip(sums)
-                    .for_each(|(out, sum)| *out = sum);
+            let right: [&[T]; SIDE] =
+                std::array::from_fn(|n| self.right.row((at + n).min(rows.end - 1), 0, depth));
+            let columns = at..rows.end.min(at + SIDE);
+            for (row, sums) in dots(simd, left, right).iter().enumerate() {
+                self.part.store_row(row, columns.clone(), sums);
             }
         }
     }

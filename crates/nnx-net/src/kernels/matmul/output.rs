@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::tile;
 use crate::kernels::element::Element;
+use crate::kernels::relu::zero_low;
 
 /// A number that is added to each sum.
 #[derive(Clone, Copy, Debug)]
@@ -49,9 +50,7 @@ impl<'a, T: Element> Finish<'a, T> {
             }
         }
         if self.relu {
-            let zero = T::default();
-            sums.iter_mut()
-                .for_each(|sum| *sum = if *sum <= zero { zero } else { *sum });
+            zero_low(sums);
         }
     }
 }
@@ -96,7 +95,10 @@ impl<'a, T: Element> Output<'a, T> {
 
     /// The result in at most `parts` parts of the `rows` rows that tiles have.
     pub(super) fn split(&mut self, rows: usize, parts: usize) -> Vec<Part<'_, T>> {
-        let each = rows.div_ceil(parts).max(tile::LEAST);
+        let each = rows
+            .div_ceil(parts)
+            .next_multiple_of(tile::LEAST)
+            .max(tile::LEAST);
         let mut all: Vec<Part<'_, T>> = (0..rows)
             .step_by(each)
             .map(|start| Part {
@@ -127,6 +129,22 @@ impl<T: Element> Part<'_, T> {
     /// The rows of tiles that it has.
     pub(super) fn rows(&self) -> Range<usize> {
         self.rows.clone()
+    }
+
+    /// Stores elements of a row of the result, in columns of the part.
+    #[inline(always)]
+    pub(super) fn store_row(&mut self, row: usize, columns: Range<usize>, sums: &[T]) {
+        let start = columns.start - self.rows.start;
+        let out = &mut self.out[row][start..][..columns.len()];
+        out.copy_from_slice(&sums[..columns.len()]);
+    }
+
+    /// Finishes the rows of the result that [`store_row`](Self::store_row) has stored.
+    #[inline(always)]
+    pub(super) fn finish_rows(&mut self) {
+        for (row, out) in self.out.iter_mut().enumerate() {
+            self.finish.apply(row, self.rows.start, out);
+        }
     }
 
     /// Stores a tile, or adds it to what earlier tiles have left.

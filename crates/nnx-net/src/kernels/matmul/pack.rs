@@ -4,9 +4,10 @@ use std::ops::Range;
 
 use pulp::{Simd, WithSimd};
 
-use super::{Matrix, tile};
+use super::tile;
 use crate::kernels::cpu::Cpu;
 use crate::kernels::element::Element;
+use crate::kernels::matrix::Matrix;
 
 /// Columns of the rows of a matrix in panels: a panel has as many rows as a tile is wide, one element of
 /// each row after the other, and zeros for rows that do not exist.

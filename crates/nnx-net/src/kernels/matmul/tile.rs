@@ -4,14 +4,14 @@ use std::ops::Range;
 
 use pulp::Simd;
 
-use super::Matrix;
 use crate::kernels::element::Element;
+use crate::kernels::matrix::Matrix;
 
 /// The vectors in a row of a tile.
 pub(super) const VECTORS: usize = 2;
 /// The most rows of a tile.
 pub(super) const HIGHEST: usize = 12;
-/// The fewest rows that are worth a task of their own.
+/// The fewest rows that are worth a task of their own; the others have a multiple of them.
 pub(super) const LEAST: usize = 8;
 /// The most elements of a tile, in vectors of 16 floats.
 pub(super) const MOST: usize = HIGHEST * VECTORS * 16;

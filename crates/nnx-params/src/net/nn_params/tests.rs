@@ -1,4 +1,4 @@
-//! What the corpus does not reach: lookups, the slot list of a pickle, and texts of errors.
+//! Cases that the corpus does not reach: lookups, the slot list of a pickle, and texts of errors.
 
 use crate::{Activations, Error, NNParams, NetParams, Number, State, Value};
 

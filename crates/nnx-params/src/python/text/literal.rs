@@ -102,7 +102,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// What is outside of all brackets: a value, or a tuple that has no parentheses.
+    /// Reads the text outside of all brackets: a value, or a tuple that has no parentheses.
     fn sequence_or_value(&mut self) -> Result<Value> {
         let first = self.value()?;
         self.skip_space();

@@ -67,7 +67,7 @@ fn read_one(cursor: &mut Cursor<'_>, out: &mut String) -> Result<()> {
             Some('\\') if raw => {
                 cursor.offset += 1;
                 out.push('\\');
-                // A raw text keeps the backslash and what it would have escaped.
+                // A raw text keeps the backslash and the character behind it.
                 if let Some(character) = cursor.peek() {
                     cursor.offset += character.len_utf8();
                     out.push(character);

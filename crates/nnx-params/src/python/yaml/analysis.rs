@@ -1,4 +1,4 @@
-//! Which styles a scalar may be written in, by the rules of PyYAML's emitter.
+//! The styles in which a scalar may be written, by the rules of PyYAML's emitter.
 
 use super::resolve::{Resolved, resolve};
 use super::style::{Mode, Style, is_break};

@@ -1,8 +1,8 @@
-//! What a plain scalar means by the implicit rules of YAML 1.1, those of PyYAML's resolver.
+//! The meaning of a plain scalar by the implicit rules of YAML 1.1, those of PyYAML's resolver.
 
 use crate::value::Value;
 
-/// What a plain scalar resolves to.
+/// The meaning of a plain scalar.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Resolved {
     /// A text.
@@ -185,7 +185,7 @@ fn signed(text: &str, value: Option<i128>) -> Option<i128> {
 /// Digits of which there must be from so many to so many.
 fn digits(text: &str, least: usize, most: usize) -> Option<&str> {
     let count = text.bytes().take_while(u8::is_ascii_digit).count();
-    // The longest run counts: what follows it is never a digit in this grammar.
+    // The longest run counts: the character behind it is never a digit in this grammar.
     (least..=most).contains(&count).then(|| text.get(count..))?
 }
 

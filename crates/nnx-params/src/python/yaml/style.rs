@@ -1,11 +1,11 @@
-//! How `dump` is called, how a text is written, and what a line break is.
+//! How `dump` is called, how a text is written, and the characters that break a line.
 
 /// How `dump` was called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     /// Keys in the order of their code points, ASCII only.
     Sorted,
-    /// Keys in their order, and what is printable as it is (`allow_unicode`).
+    /// Keys in their order, and printable characters as they are (`allow_unicode`).
     InOrder,
 }
 

@@ -24,8 +24,8 @@ pub fn to_yaml(state: &State) -> String {
     document(state, Page::new(Mode::Sorted))
 }
 
-/// The text that PyYAML's `dump(state, sort_keys=False, allow_unicode=True)` gives: the same with the
-/// keys in their order, and with what is printable as it is.
+/// The text that PyYAML's `dump(state, sort_keys=False, allow_unicode=True)` gives: the same with
+/// the keys in their order, and with printable characters as they are.
 ///
 /// ```
 /// use nnx_params::State;
@@ -86,7 +86,7 @@ fn mapping(page: &mut Page, state: &State, indent: usize) {
                     page.put(" ");
                     sequence(page, items, inner);
                 } else {
-                    // The dashes stand in the column of the key.
+                    // The dashes are in the column of the key.
                     page.end_line();
                     page.put(&" ".repeat(indent));
                     sequence(page, items, indent);
