@@ -199,6 +199,9 @@ fn run(
     // The storages of the plan know where their bytes are; the names and the graph can go.
     drop(reader);
     if options.dry_run {
+        if options.share == Share::Index {
+            job.check_shards()?;
+        }
         return Ok(conversion);
     }
     match options.share {

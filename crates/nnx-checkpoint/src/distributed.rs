@@ -18,7 +18,7 @@ mod zero;
 
 use std::path::Path;
 
-pub(crate) use self::hf::SHARDING_INFO;
+pub(crate) use self::hf::{SHARDING_INFO, has_offsets};
 pub(crate) use self::kind::{DistributedKind, Recognized, is_part};
 pub(crate) use self::ranks::has_pieces;
 use crate::error::Result;

@@ -16,7 +16,8 @@ use crate::setters::setters;
 pub struct Limits {
     /// Entries that an archive may list. Default: 4,194,304.
     pub max_zip_entries: u64,
-    /// Bytes that all deflated entries of an archive may inflate to together. Default: 4 GiB.
+    /// Bytes that all deflated entries of an archive may inflate to together, and that one compressed
+    /// item of a distributed checkpoint may inflate to. Default: 4 GiB.
     pub max_inflated_bytes: u64,
     /// Bytes of a pickle program. Default: 256 MiB.
     pub max_pickle_bytes: u64,
@@ -44,9 +45,10 @@ pub struct Limits {
     pub max_shared_name_bytes: u64,
     /// Files that the index of a sharded checkpoint may name. Default: 10,000.
     pub max_shards: u64,
-    /// Chunks that the `.metadata` of a distributed checkpoint may list: a model of a thousand
-    /// tensors with two moments has three million on a thousand ranks. Each takes about two hundred
-    /// bytes of memory while the file is read. Default: 4,194,304.
+    /// Chunks that the `.metadata` of a distributed checkpoint may list, of all ranks together: a model
+    /// of a thousand tensors with two moments has three million on a thousand ranks. Each takes about
+    /// two hundred bytes of memory while the file is read. A `.metadata` may have 256 bytes and 16
+    /// values in containers for each of them as well. Default: 4,194,304.
     pub max_chunks: u64,
     /// Bytes that a tensor may need beyond those of its storage, as a broadcast view does when it
     /// is gathered; when tensors are written, those that all of them together need so, where each

@@ -31,7 +31,7 @@ use self::folder::Files;
 pub use self::folder::{index_or_file, shards_of};
 pub use self::subtree::{Subtree, load_state_dict};
 pub use self::value::PickledValue;
-use crate::distributed::{self, Recognized, SHARDING_INFO, has_pieces};
+use crate::distributed::{self, Recognized, SHARDING_INFO};
 use crate::error::{Error, ErrorKind, Result};
 use crate::globals::GlobalRef;
 use crate::name_index::NameIndex;
@@ -72,6 +72,8 @@ pub struct CheckpointReader {
     storages: usize,
     /// How many files were opened.
     files: usize,
+    /// Whether a safetensors file has pieces of larger tensors.
+    has_pieces: bool,
 }
 
 impl CheckpointReader {
@@ -131,6 +133,19 @@ impl CheckpointReader {
         name: Option<&str>,
         options: &OpenOptions,
     ) -> Result<(Self, String)> {
+        let (reader, file) = Self::open_files(folder, name, options)?;
+        if reader.has_pieces {
+            return Err(folder::not_joined_here(&file).in_path(&folder.path(&file)));
+        }
+        Ok((reader, file))
+    }
+
+    /// [`open_named`](Self::open_named), with the pieces of tensors as they are.
+    fn open_files(
+        folder: &dyn Folder,
+        name: Option<&str>,
+        options: &OpenOptions,
+    ) -> Result<(Self, String)> {
         let open = |name: &str| -> Result<Self> {
             folder::refuse_distributed(&[name])?;
             Self::open_bytes(&folder.open(name)?, folder, options)
@@ -170,8 +185,8 @@ impl CheckpointReader {
                 let reader = Self::open_distributed(&recognized, options)?;
                 return Ok((reader, recognized.folder));
             }
-            let (reader, name) = Self::open_named(&options.folder(path), None, options)?;
-            return Ok((reader, path.join(name)));
+            let (reader, name) = Self::open_files(&options.folder(path), None, options)?;
+            return reader.joined(path.join(name), options);
         }
         if path.is_file()
             && let Some(recognized) = Recognized::of_file(path)
@@ -185,14 +200,21 @@ impl CheckpointReader {
             Self::open_bytes(&options.source(path)?.into(), &folder, options)
         };
         let reader = open().map_err(|error| error.in_path(path))?;
-        let recognized = if reader.metadata.contains_key(SHARDING_INFO) {
-            Some(Recognized::of_safetensors(path))
+        reader.joined(path.to_path_buf(), options)
+    }
+
+    /// What was opened at a path, or where its tensors are pieces of larger ones those, of all files
+    /// beside it.
+    fn joined(self, path: PathBuf, options: &OpenOptions) -> Result<(Self, PathBuf)> {
+        let is_single = self.format == Format::SafeTensors;
+        let has_pieces = self.has_pieces || is_single && self.metadata.contains_key(SHARDING_INFO);
+        let recognized = if has_pieces {
+            Some(Recognized::of_safetensors(&path))
         } else {
-            // A rank's piece of a tensor is no tensor.
-            Recognized::of_pieces(path).filter(|_| has_pieces(&reader.globals))
+            Recognized::of_pieces(&path).filter(|_| distributed::has_pieces(&self.globals))
         };
         match recognized {
-            None => Ok((reader, path.to_path_buf())),
+            None => Ok((self, path)),
             Some(recognized) => {
                 let reader = Self::open_distributed(&recognized, options)?;
                 Ok((reader, recognized.folder))
@@ -255,6 +277,7 @@ impl CheckpointReader {
             notes: Vec::new(),
             storages: 0,
             files: 0,
+            has_pieces: false,
         }
     }
 

@@ -96,12 +96,12 @@ fn verify_reader(
         faults: Vec::new(),
     };
     let mut storages = Vec::new();
-    let mut fault = |error: Error| -> Result<()> {
+    let mut fault = |error: Error| -> Result<bool> {
         if !is_fault(&error) {
             return Err(error.in_path(path));
         }
         found.faults.push(error.in_path(path));
-        Ok(())
+        Ok(found.faults.len() >= MAX_FAULTS)
     };
     let mut seen = HashSet::new();
     for entry in reader.tensors() {
@@ -113,7 +113,11 @@ fn verify_reader(
             }
             // Sparse tensors and the like have no bytes of their own, only their parts have.
             Err(error) if matches!(error.kind(), ErrorKind::Unsupported { .. }) => {}
-            Err(error) => fault(error)?,
+            Err(error) => {
+                if fault(error)? {
+                    return Ok(found);
+                }
+            }
         }
     }
     if let Some(object) = reader.object() {
@@ -135,11 +139,12 @@ fn verify_reader(
                 "" => error,
                 name => error.in_tensor(name),
             };
-            fault(error)?;
+            if fault(error)? {
+                break;
+            }
         }
     }
     found.bytes = read;
-    found.faults.truncate(MAX_FAULTS);
     Ok(found)
 }
 

@@ -83,13 +83,17 @@ impl Job<'_, '_> {
         }
         let was_sharded = self.target.folder.exists(&self.target.index().name)?;
         let is_sharded = was_sharded || self.plan.index.is_some();
-        let earlier = is_sharded.then(|| self.target.earlier());
+        let earlier = if is_sharded {
+            self.target.earlier()?
+        } else {
+            Vec::new()
+        };
         self.remove_index()?;
         for (file, target) in written {
             complete(file, target, true)?;
         }
         self.put_index()?;
-        self.remove(&earlier.unwrap_or_default())
+        self.remove(&earlier)
     }
 
     /// Writes the shards of a worker, each in place as soon as it is complete.
@@ -116,11 +120,11 @@ impl Job<'_, '_> {
         Ok(())
     }
 
-    /// Writes the index, if all shards are there and right.
+    /// Checks that all shards are there and right, as an index of them needs it.
     ///
     /// # Errors
     /// [`ErrorKind::ShardsNotWritten`] when some are not there, and when one is another than planned.
-    pub(super) fn write_index(&mut self) -> Result<()> {
+    pub(super) fn check_shards(&self) -> Result<()> {
         let mut missing = Vec::new();
         for file in &self.plan.files {
             if !self.target.folder.has_file(&file.target.name)? {
@@ -140,12 +144,25 @@ impl Job<'_, '_> {
             self.check_shard(file)
                 .map_err(|error| error.in_path(&file.target.path))?;
         }
+        Ok(())
+    }
+
+    /// Writes the index, if all shards are there and right.
+    ///
+    /// # Errors
+    /// As for [`check_shards`](Self::check_shards), and when the index cannot be written.
+    pub(super) fn write_index(&mut self) -> Result<()> {
+        self.check_shards()?;
         if self.has_index()? {
             return Ok(());
         }
-        let earlier = self.options.overwrite.then(|| self.target.earlier());
+        let earlier = if self.options.overwrite {
+            self.target.earlier()?
+        } else {
+            Vec::new()
+        };
         self.put_index()?;
-        self.remove(&earlier.unwrap_or_default())
+        self.remove(&earlier)
     }
 
     /// Whether a shard has the size and the tensors of the plan.

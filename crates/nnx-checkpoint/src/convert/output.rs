@@ -111,9 +111,14 @@ enum Made {
 /// Computes, inflates and gathers what no file has as it is, in the order of the plan.
 fn produce(plan: &FilePlan, source: &Path, to: &SyncSender<Result<Made>>) {
     for piece in &plan.pieces {
-        // The writer asks as well, and has the error to tell.
-        if !matches!(piece.storage.verbatim(), Ok(None)) {
-            continue;
+        match piece.storage.verbatim() {
+            Ok(Some(_)) => continue,
+            Ok(None) => {}
+            // The writer may get no error where it asks, and must not take the bytes of a later piece.
+            Err(error) => {
+                let _ = to.send(Err(error.in_tensor(&piece.label).in_path(source)));
+                return;
+            }
         }
         let made = piece.storage.parts(&mut |part| {
             let made = match part {

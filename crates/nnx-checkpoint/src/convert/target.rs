@@ -88,7 +88,10 @@ impl<'a> Target<'a> {
     }
 
     /// The names of the files that an earlier conversion to the same target may have left.
-    pub(super) fn earlier(&self) -> Vec<String> {
+    ///
+    /// # Errors
+    /// When the folder cannot be listed: old shards beside a new index would not be found.
+    pub(super) fn earlier(&self) -> Result<Vec<String>> {
         let (stem, extension) = self.parts();
         let is_earlier = |name: &String| {
             if *name == self.name {
@@ -97,10 +100,10 @@ impl<'a> Target<'a> {
             let shard = name.strip_suffix(extension).and_then(split_shard);
             shard.is_some_and(|(before, _)| before == stem)
         };
-        let mut files = self.folder.entries().unwrap_or_default().files;
+        let mut files = self.folder.entries()?.files;
         files.retain(is_earlier);
         files.sort();
-        files
+        Ok(files)
     }
 
     /// Refuses files that are there already.

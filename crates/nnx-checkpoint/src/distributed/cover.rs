@@ -7,7 +7,7 @@ use crate::error::{DistributedFault, Error, Result};
 const MAX_COMPARED: u64 = 1 << 27;
 
 /// A box in a tensor.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ChunkBox {
     pub(super) offsets: Vec<i64>,
     pub(super) sizes: Vec<i64>,

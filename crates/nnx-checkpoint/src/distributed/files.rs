@@ -182,14 +182,20 @@ fn read_exact_at(file: &File, offset: u64, into: &mut [u8]) -> std::io::Result<(
     std::os::unix::fs::FileExt::read_exact_at(file, into, offset)
 }
 
-/// Without a call that reads at an offset, the file is opened once more, so that threads do not move
-/// each other's position.
-#[cfg(not(unix))]
-fn read_exact_at(file: &File, offset: u64, into: &mut [u8]) -> std::io::Result<()> {
-    use std::io::{Read, Seek, SeekFrom};
-    let mut file = file.try_clone()?;
-    file.seek(SeekFrom::Start(offset))?;
-    file.read_exact(into)
+/// A read on Windows takes its own offset, so that threads do not move each other's position.
+#[cfg(windows)]
+fn read_exact_at(file: &File, mut offset: u64, mut into: &mut [u8]) -> std::io::Result<()> {
+    use std::os::windows::fs::FileExt;
+    while !into.is_empty() {
+        let read = match file.seek_read(into, offset) {
+            Ok(0) => return Err(std::io::ErrorKind::UnexpectedEof.into()),
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            read => read?,
+        };
+        offset = offset.saturating_add(read as u64);
+        into = into.get_mut(read..).unwrap_or_default();
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -35,15 +35,34 @@ pub(crate) fn rank_of_shard(name: &str) -> Option<u64> {
         .flatten()
 }
 
-/// Whether the first safetensors file of a folder says that it has pieces of tensors. Read as a shard, it
-/// would have tensors that are too small.
-pub(super) fn has_pieces(folder: &Path, names: &[String], options: &OpenOptions) -> bool {
-    let first = names.iter().find(|name| name.ends_with(".safetensors"));
-    let metadata = first.and_then(|name| {
-        let bytes = RankFiles::new(folder).open(&folder.join(name)).ok()?;
-        SafeTensors::parse(&bytes, &options.limits).ok()
-    });
-    metadata.is_some_and(|file| file.metadata().contains_key(SHARDING_INFO))
+/// Whether a safetensors file of a folder says that it has pieces of tensors. Read as a shard, it would
+/// have tensors that are too small.
+///
+/// # Errors
+/// When such a file cannot be read.
+pub(super) fn has_pieces(folder: &Path, names: &[String], options: &OpenOptions) -> Result<bool> {
+    let files = RankFiles::new(folder);
+    for name in names.iter().filter(|name| name.ends_with(".safetensors")) {
+        let path = folder.join(name);
+        let read = || SafeTensors::parse(&files.open(&path)?, &options.limits);
+        let file = read().map_err(|error: Error| error.in_path(&path))?;
+        if file.metadata().contains_key(SHARDING_INFO) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether the metadata of a safetensors file puts a tensor elsewhere than at the start of its whole, so
+/// that it is a piece for sure. PyTorch writes the text into files of whole tensors as well.
+pub(crate) fn has_offsets(metadata: &IndexMap<String, String>) -> bool {
+    metadata.get(SHARDING_INFO).is_some_and(|text| {
+        let info: Result<HashMap<String, ShardingInfo>, _> = serde_json::from_str(text);
+        info.is_ok_and(|info| {
+            let mut offsets = info.values().flat_map(|info| &info.saved_offsets);
+            offsets.any(|&offset| offset > 0)
+        })
+    })
 }
 
 /// The pieces of one tensor.
@@ -65,7 +84,7 @@ pub(super) fn open(folder: &Path, options: &OpenOptions) -> Result<OpenedTorch> 
         .iter()
         .filter(|name| name.ends_with(".safetensors"))
         .collect();
-    let mut state = State::default();
+    let mut state = State::new(options.part);
     let mut tensors: IndexMap<String, Pieces> = IndexMap::new();
     for name in &names {
         let path = folder.join(name);
@@ -90,7 +109,7 @@ pub(super) fn open(folder: &Path, options: &OpenOptions) -> Result<OpenedTorch> 
         names.len(),
         gap(&names).unwrap_or_default()
     ));
-    state.finish(Format::DcpSafeTensors, options)
+    state.finish(Format::DcpSafeTensors, options.nested)
 }
 
 /// The first rank that has no file although a later one has: it may have had nothing to write.

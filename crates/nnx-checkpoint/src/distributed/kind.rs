@@ -76,7 +76,7 @@ impl Recognized {
         }
         let is_zero = names.iter().any(|name| zero::is_latest(name))
             || zero::is_save(&names)
-            || zero::single_save(folder, &folders)?;
+            || zero::single_save(folder, &folders);
         if is_zero {
             return found(DistributedKind::Zero);
         }
@@ -89,7 +89,7 @@ impl Recognized {
         let part = options.part;
         let (names, folders) = files::names(folder)?;
         let has_pieces = names.iter().any(|name| rank_of_shard(name).is_some())
-            || hf::has_pieces(folder, &names, options);
+            || hf::has_pieces(folder, &names, options)?;
         if has_pieces {
             return Ok(Some(Self::new(folder, DistributedKind::SafeTensors)));
         }
@@ -118,7 +118,8 @@ impl Recognized {
     fn below(folder: &Path, folders: &[String], part: CheckpointPart) -> Result<Option<Self>> {
         let mut found = Vec::new();
         for name in folders {
-            let (names, _) = files::names(&folder.join(name))?;
+            // A folder that cannot be listed may be anybody's.
+            let (names, _) = files::names(&folder.join(name)).unwrap_or_default();
             if names.iter().any(|name| is_dcp(name)) {
                 found.push(name.as_str());
             }

@@ -6,25 +6,45 @@ use std::sync::Arc;
 use super::paths::PathPart;
 use crate::error::{DistributedFault, Error, Result, shown};
 use crate::globals::{self, GlobalRef};
-use crate::open::{OpenOptions, OpenedTorch};
+use crate::open::OpenedTorch;
 use crate::pickle::NodeId;
 use crate::tensor::{JoinedTensor, TensorChunk, TensorChunks};
 use crate::torch::{PickledObject, TorchBuilder, TorchObject};
 use crate::{CheckpointPart, Dtype, Format, Storage, Tensor};
 
-/// Indices of a list in the nested state: a list of more items is no state of a training.
+/// Indices of a list in the nested state, and items of all lists that no name has: a state of a training
+/// has no more.
 const MAX_LIST: i64 = 1_000_000;
 
-/// Collects tensors and values by their names.
+/// Collects the tensors and values of a part by their names.
 #[derive(Debug, Default)]
 pub(super) struct State {
+    part: CheckpointPart,
     builder: TorchBuilder,
-    entries: Vec<(String, Vec<PathPart>, NodeId)>,
+    entries: Vec<Entry>,
+    /// The paths of what other parts have.
+    others: Vec<(String, Vec<PathPart>)>,
     globals: Vec<GlobalRef>,
     pub(super) notes: Vec<String>,
 }
 
+/// A tensor or a value of the state.
+#[derive(Debug)]
+struct Entry {
+    name: String,
+    path: Vec<PathPart>,
+    node: NodeId,
+}
+
 impl State {
+    /// Collects what a part has by its name, and of all else the paths alone.
+    pub(super) fn new(part: CheckpointPart) -> Self {
+        Self {
+            part,
+            ..Self::default()
+        }
+    }
+
     /// Adds a tensor of chunks.
     ///
     /// # Errors
@@ -51,12 +71,10 @@ impl State {
         path: Vec<PathPart>,
         tensor: &Tensor,
     ) -> Result<()> {
-        let node = self
-            .builder
-            .tensor(tensor)
-            .map_err(|error| error.in_tensor(name))?;
-        self.entries.push((name.to_owned(), path, node));
-        Ok(())
+        self.add(name, path, |builder| {
+            let node = builder.tensor(tensor);
+            node.map_err(|error| error.in_tensor(name))
+        })
     }
 
     /// Adds a value as a file has it.
@@ -69,9 +87,29 @@ impl State {
         path: Vec<PathPart>,
         value: &PickledObject,
     ) -> Result<()> {
-        let node = self.builder.copy(value)?;
-        self.entries.push((name.to_owned(), path, node));
+        self.add(name, path, |builder| builder.copy(value))
+    }
+
+    /// Adds an entry. Nothing is built for another part: a graph has no object that nothing leads to.
+    fn add(
+        &mut self,
+        name: &str,
+        path: Vec<PathPart>,
+        build: impl FnOnce(&mut TorchBuilder) -> Result<NodeId>,
+    ) -> Result<()> {
+        let name = name.to_owned();
+        if self.part.has(&name) {
+            let node = build(&mut self.builder)?;
+            self.entries.push(Entry { name, path, node });
+        } else {
+            self.others.push((name, path));
+        }
         Ok(())
+    }
+
+    /// Whether the part has nothing.
+    pub(super) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
     }
 
     /// Adds what a file names, which is called `file` in the listing.
@@ -92,33 +130,30 @@ impl State {
         }
     }
 
-    /// The whole, or the part of it that is wanted: a dict of all names, or the nested state as it was
-    /// in Python.
+    /// What was collected: a dict of all names, or the nested state as it was in Python.
     ///
     /// # Errors
     /// When two names are of one place in the nested state, or an index of a list is beyond sense.
-    pub(super) fn finish(mut self, format: Format, options: &OpenOptions) -> Result<OpenedTorch> {
+    pub(super) fn finish(mut self, format: Format, nested: bool) -> Result<OpenedTorch> {
+        let own = self.entries.iter();
+        let own = own.map(|entry| (entry.name.as_str(), entry.path.as_slice()));
+        let others = self.others.iter();
+        let others = others.map(|(name, path)| (name.as_str(), path.as_slice()));
         // The paths are judged whether they are wanted or not: a sound checkpoint has sound ones.
-        let tree = Tree::new(&self.entries)?;
-        let tree = match options.part {
-            CheckpointPart::All => tree,
-            part => {
-                self.entries.retain(|(name, ..)| part.has(name));
-                Tree::new(&self.entries)?
-            }
-        };
-        let root = if options.nested {
-            let (root, filled) = tree.build(&mut self.builder, &self.entries);
+        Tree::new(own.clone().chain(others))?;
+        let root = if nested {
+            let tree = Tree::new(own)?;
+            let filled = tree.filled();
             if filled > 0 {
                 self.notes.push(format!(
                     "{filled} items of lists are in no file, and are None in the nested state"
                 ));
             }
-            root
+            tree.build(&mut self.builder, &self.entries)
         } else {
-            let pairs = self.entries.iter().map(|(name, _, node)| {
-                let key = self.builder.text(name);
-                (key, *node)
+            let pairs = self.entries.iter().map(|entry| {
+                let key = self.builder.text(&entry.name);
+                (key, entry.node)
             });
             let pairs = pairs.collect();
             self.builder.dict(pairs)
@@ -194,11 +229,11 @@ enum TreeNode {
 }
 
 impl Tree {
-    fn new(entries: &[(String, Vec<PathPart>, NodeId)]) -> Result<Self> {
+    fn new<'a>(entries: impl Iterator<Item = (&'a str, &'a [PathPart])>) -> Result<Self> {
         let mut tree = Self {
             nodes: vec![TreeNode::Unknown],
         };
-        for (number, (name, path, _)) in entries.iter().enumerate() {
+        for (number, (name, path)) in entries.enumerate() {
             let place = tree
                 .place(path)
                 .ok_or_else(|| below_a_value(name))
@@ -221,7 +256,30 @@ impl Tree {
                 _ => return Err(below_a_value(name)),
             }
         }
+        let filled = tree.filled();
+        if filled > MAX_LIST {
+            return Err(Error::distributed(
+                DistributedFault::Limit,
+                format!(
+                    "{filled} items of lists are in no file, of which {MAX_LIST} are made up at most"
+                ),
+            ));
+        }
         Ok(tree)
+    }
+
+    /// How many items of lists have no name. The nested state has `None` for each.
+    fn filled(&self) -> i64 {
+        let filled = self.nodes.iter().map(|node| match node {
+            TreeNode::List(items) => {
+                let len = items
+                    .last_key_value()
+                    .map_or(0, |(&last, _)| last.saturating_add(1));
+                len.saturating_sub(i64::try_from(items.len()).unwrap_or(len))
+            }
+            _ => 0,
+        });
+        filled.fold(0, i64::saturating_add)
     }
 
     /// The node of a path, made where it was not there; none below another value.
@@ -256,18 +314,13 @@ impl Tree {
         Some(at)
     }
 
-    /// Makes the objects, and says how many items of lists had to be made up. Children have larger
-    /// numbers than their parents, so the last node is made first.
-    fn build(
-        &self,
-        builder: &mut TorchBuilder,
-        entries: &[(String, Vec<PathPart>, NodeId)],
-    ) -> (NodeId, usize) {
-        let mut filled = 0usize;
+    /// Makes the objects. Children have larger numbers than their parents, so the last node is made
+    /// first.
+    fn build(&self, builder: &mut TorchBuilder, entries: &[Entry]) -> NodeId {
         let mut made: HashMap<usize, NodeId> = HashMap::new();
         for (number, node) in self.nodes.iter().enumerate().rev() {
             let id = match node {
-                TreeNode::Leaf(entry) => entries.get(*entry).map(|(_, _, node)| *node),
+                TreeNode::Leaf(entry) => entries.get(*entry).map(|entry| entry.node),
                 TreeNode::Mapping(keys, _) => {
                     let pairs = keys.iter().filter_map(|(key, child)| {
                         let value = *made.get(child)?;
@@ -282,7 +335,6 @@ impl Tree {
                         let index = usize::try_from(index).unwrap_or_default();
                         while list.len() < index {
                             list.push(builder.none());
-                            filled = filled.saturating_add(1);
                         }
                         list.extend(made.get(child));
                     }
@@ -293,7 +345,7 @@ impl Tree {
             made.extend(id.map(|id| (number, id)));
         }
         let root = made.get(&0).copied();
-        (root.unwrap_or_else(|| builder.dict(Vec::new())), filled)
+        root.unwrap_or_else(|| builder.dict(Vec::new()))
     }
 }
 

@@ -1,10 +1,11 @@
 //! A file of `torch.save` as one of many.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::files::RankFiles;
-use crate::error::{DistributedFault, Error, Result};
+use crate::error::{DistributedFault, Error, Result, shown};
 use crate::globals::GlobalRef;
 use crate::open::{self, OpenOptions, Opened};
 use crate::pickle::{Graph, Node, NodeId};
@@ -85,16 +86,27 @@ impl TorchFile {
     }
 
     /// The names of a mapping, each with its value.
-    pub(super) fn pairs(&self, id: NodeId) -> Vec<(String, NodeId)> {
+    ///
+    /// # Errors
+    /// When two keys are one name, as `1` and `'1'` are.
+    pub(super) fn pairs(&self, id: NodeId) -> Result<Vec<(String, NodeId)>> {
         let graph = self.graph();
+        let mut known = HashSet::new();
         let mut pairs: Vec<(String, NodeId)> = Vec::new();
         for &(key, value) in graph.dict_pairs(id).unwrap_or_default() {
             let Some(key) = key_text(graph, key) else {
                 continue;
             };
+            if !known.insert(key.clone()) {
+                return Err(Error::distributed(
+                    DistributedFault::DuplicatePath,
+                    format!("a mapping has two keys that are written `{}`", shown(&key)),
+                )
+                .in_path(&self.path));
+            }
             pairs.push((key, value));
         }
-        pairs
+        Ok(pairs)
     }
 }
 

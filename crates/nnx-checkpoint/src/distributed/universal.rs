@@ -1,22 +1,28 @@
 //! Universal checkpoints of DeepSpeed: a folder for each parameter, as `ds_to_universal` writes them.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use indexmap::IndexMap;
 
 use super::files::{self, RankFiles};
 use super::paths::PathPart;
-use super::state::State;
+use super::state::{State, joined_flat};
 use super::torch_file::{TorchFile, shape};
 use super::zero::tag;
-use crate::error::{DistributedFault, Error, Result, shown};
+use crate::error::{DistributedFault, Error, Result, names_in_words, shown};
 use crate::open::{OpenOptions, OpenedTorch};
-use crate::{CheckpointPart, Format, Tensor, contiguous_strides};
+use crate::tensor::TensorChunk;
+use crate::{CheckpointPart, Format, Tensor};
 
 /// The file that names the folder.
 pub(crate) const LATEST_UNIVERSAL: &str = "latest_universal";
 /// The folder of the parameters.
 const PARAMETERS: &str = "zero";
+/// Names that a note shows.
+const SHOWN: usize = 4;
+/// The file with the value of a parameter.
+const VALUE: &str = "fp32.pt";
 
 /// Opens a universal checkpoint: the float32 parameters, or with that part the moments of the
 /// optimizer.
@@ -29,10 +35,28 @@ pub(super) fn open(folder: &Path, options: &OpenOptions) -> Result<OpenedTorch> 
     let shapes = flat_shapes(&root, &files, options)?;
     let parameters = root.join(PARAMETERS);
     let (_, names) = files::names(&parameters)?;
+    // The part is chosen by the names of the files.
     let mut state = State::default();
+    let folders: HashSet<&str> = names.iter().map(String::as_str).collect();
+    let lost = shapes.keys().map(String::as_str);
+    let lost: Vec<&str> = lost.filter(|name| !folders.contains(name)).collect();
+    if !lost.is_empty() {
+        state.notes.push(format!(
+            "the model states have the shapes of {}, of which there are no folders: a name for the \
+             values of another parameter, or a folder that was not copied",
+            names_in_words(&lost, SHOWN)
+        ));
+    }
     for name in &names {
         let parameter = parameters.join(name);
         let (present, _) = files::names(&parameter)?;
+        if !present.iter().any(|file| file == VALUE) {
+            return Err(missing(&format!(
+                "the folder of the parameter `{}` has no `{VALUE}`",
+                shown(name)
+            ))
+            .in_path(&parameter));
+        }
         for file in &present {
             let Some(kind) = file.strip_suffix(".pt") else {
                 continue;
@@ -52,7 +76,10 @@ pub(super) fn open(folder: &Path, options: &OpenOptions) -> Result<OpenedTorch> 
                 }
             };
             let opened = TorchFile::open(&files, &parameter.join(file), options)?;
-            match tensor(&opened, shapes.get(name))? {
+            // The number of a step is no moment of each element.
+            let stated = shapes.get(name).filter(|_| kind != "step");
+            let tensor = tensor(&opened, stated);
+            match tensor.map_err(|error| error.in_tensor(&full).in_path(&opened.path))? {
                 Some(tensor) => state.tensor(&full, path, &tensor)?,
                 None => {
                     let value = opened.value(opened.graph().root());
@@ -66,9 +93,7 @@ pub(super) fn open(folder: &Path, options: &OpenOptions) -> Result<OpenedTorch> 
         "the universal checkpoint has a folder for each of {} parameters",
         names.len()
     ));
-    // The part was chosen by the names of the files.
-    let options = options.part(CheckpointPart::All);
-    state.finish(Format::DeepSpeedUniversal, &options)
+    state.finish(Format::DeepSpeedUniversal, options.nested)
 }
 
 /// The folder with the parameters.
@@ -100,26 +125,49 @@ pub(crate) fn is_universal(files: &[String], folders: &[String]) -> bool {
         || has_states && folders.iter().any(|name| name == PARAMETERS)
 }
 
-/// The tensor of a file: alone, or with what is known of it.
+/// The tensor of a file: alone, or with what is known of it. Stage 3 leaves it flat, and the model
+/// states have its shape.
+///
+/// # Errors
+/// When a flat tensor has other elements than the shape.
 fn tensor(file: &TorchFile, stated: Option<&Vec<usize>>) -> Result<Option<Tensor>> {
     let root = file.graph().root();
     let node = file.get("param").unwrap_or(root);
     let Some(tensor) = file.tensor(node)? else {
         return Ok(None);
     };
-    // Stage 3 leaves it flat.
     let is_flat = tensor.shape().len() == 1 && node == root;
-    match stated.filter(|shape| is_flat && shape.len() != 1) {
-        Some(shape) if shape.iter().product::<usize>() == tensor.elements() => Tensor::view(
-            tensor.storage().clone(),
-            tensor.dtype(),
-            tensor.offset(),
-            shape,
-            &contiguous_strides(shape)?,
-        )
-        .map(Some),
-        _ => Ok(Some(tensor)),
+    let Some(shape) = stated.filter(|shape| is_flat && tensor.shape() != shape.as_slice()) else {
+        return Ok(Some(tensor));
+    };
+    let (expected, found) = (element_count(shape), tensor.elements());
+    if expected != Some(found) {
+        return Err(Error::distributed(
+            DistributedFault::SizeMismatch,
+            format!(
+                "the model states have the shape {shape:?} for the parameter, whose file holds {found} \
+                 elements"
+            ),
+        ));
     }
+    let chunk = TensorChunk {
+        offsets: vec![0],
+        tensor: tensor.clone(),
+    };
+    joined_flat(tensor.dtype(), shape, vec![chunk]).map(Some)
+}
+
+/// The elements of a tensor of that shape.
+fn element_count(shape: &[usize]) -> Option<usize> {
+    shape.iter().copied().try_fold(1, usize::checked_mul)
+}
+
+#[cold]
+fn missing(what: &str) -> Error {
+    Error::distributed(
+        DistributedFault::MissingFile,
+        format!("{what}; copy the whole checkpoint"),
+    )
 }
 
 /// The shapes that the model states have for the parameters.
@@ -139,15 +187,11 @@ fn flat_shapes(
     let groups = file.get("param_shapes");
     let groups = groups.map(|groups| graph.sequence(groups).map_or(vec![groups], <[_]>::to_vec));
     for group in groups.unwrap_or_default() {
-        for (name, node) in file.pairs(group) {
+        for (name, node) in file.pairs(group)? {
             let sizes = shape(graph, node).unwrap_or_default().into_iter();
             let sizes = sizes.map(|size| usize::try_from(size).ok());
             if let Some(sizes) = sizes.collect::<Option<Vec<usize>>>()
-                && sizes
-                    .iter()
-                    .copied()
-                    .try_fold(1, usize::checked_mul)
-                    .is_some()
+                && element_count(&sizes).is_some()
             {
                 shapes.insert(name, sizes);
             }

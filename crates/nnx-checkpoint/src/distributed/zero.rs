@@ -66,7 +66,7 @@ pub(super) fn open(folder: &Path, options: &OpenOptions) -> Result<OpenedTorch> 
     let left = model.left(&tensors)?;
     let names: Vec<&str> = left.iter().map(|(name, _)| name.as_str()).collect();
     let names = (!names.is_empty()).then(|| names_in_words(&names, SHOWN));
-    // The vendor's script leaves these out as well, but for stage 1 they have no other source.
+    // The vendor's script leaves these out as well, but of these saves they have no other source.
     let is_taken = optim.has_frozen_in_module();
     state.notes.extend(names.map(|names| {
         if optim.is_three() {
@@ -96,7 +96,7 @@ pub(super) fn open(folder: &Path, options: &OpenOptions) -> Result<OpenedTorch> 
         optim.stage_in_words(),
         optim.world()
     ));
-    state.finish(Format::DeepSpeedZero, &options.part(CheckpointPart::All))
+    state.finish(Format::DeepSpeedZero, options.nested)
 }
 
 /// Tensors by their names, in their order.
@@ -149,7 +149,7 @@ fn whole_module(
         return Err(missing());
     }
     let module = file.get("module").ok_or_else(missing)?;
-    for (name, value) in file.pairs(module) {
+    for (name, value) in file.pairs(module)? {
         let path = PathPart::top(&name);
         match file.tensor(value)? {
             Some(tensor) => state.tensor(&name, path, &tensor)?,
@@ -157,7 +157,7 @@ fn whole_module(
         }
     }
     state.name_globals(only, file.globals);
-    state.finish(Format::DeepSpeedZero, &options.part(CheckpointPart::All))
+    state.finish(Format::DeepSpeedZero, options.nested)
 }
 
 /// The parameters that were trained: parts of the flat groups of all ranks.

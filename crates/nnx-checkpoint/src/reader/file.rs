@@ -8,6 +8,7 @@ use super::open_file::{OpenFile, TorchFile};
 use super::table::{TensorRow, TensorTable};
 use super::{CheckpointReader, alias, children, names};
 use crate::Format;
+use crate::distributed::has_offsets;
 use crate::error::Result;
 use crate::open::{OpenOptions, Opened, OpenedTorch, open};
 use crate::safetensors::SafeTensors;
@@ -60,6 +61,7 @@ fn safetensors(file: SafeTensors, options: &OpenOptions) -> CheckpointReader {
     let mut reader = CheckpointReader::empty(Format::SafeTensors);
     reader.storages = table.len();
     reader.metadata = file.metadata().clone();
+    reader.has_pieces = has_offsets(&reader.metadata);
     reader.tensors = TensorEntry::from_table(table, OpenFile::SafeTensors(file));
     if options.restore_aliases {
         alias::restore(&mut reader.tensors, &reader.metadata, &mut reader.notes);

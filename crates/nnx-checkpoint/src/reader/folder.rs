@@ -5,7 +5,7 @@ mod listing;
 
 use std::path::{Path, PathBuf};
 
-pub(super) use self::distributed::refuse as refuse_distributed;
+pub(super) use self::distributed::{not_joined_here, refuse as refuse_distributed};
 use self::listing::Listing;
 use super::{index, shards};
 use crate::error::{Error, ErrorKind, Result, names_in_words};

@@ -171,6 +171,7 @@ impl CheckpointReader {
         let notes = file.notes.into_iter();
         self.notes
             .extend(notes.map(|note| format!("{note}, in shard `{shard}`")));
+        self.has_pieces |= file.has_pieces;
         let first = self.storages;
         self.storages = self.storages.saturating_add(file.storages);
         self.files = self.files.saturating_add(1);

@@ -78,18 +78,19 @@ impl RangeRead for CachedRange {
             return Err(Error::malformed("a range reaches past the last byte"));
         }
         let is_small = into.len() < SMALL_BYTES;
-        if self
+        let filled = self
             .read_ahead
-            .read(&self.source, offset, into, self.len, is_small)
-        {
-            return Ok(());
-        }
+            .read(&self.source, offset, into, self.len, is_small);
+        let next = offset.saturating_add(into.len() as u64);
+        let offset = offset.saturating_add(filled.unwrap_or(0) as u64);
+        let into = into.get_mut(filled.unwrap_or(0)..).unwrap_or_default();
         if is_small {
             return self.blocks.read(&*self.source, offset, into, self.len);
         }
         read_in_parts(&*self.source, offset, into)?;
-        self.read_ahead
-            .start(offset.saturating_add(into.len() as u64));
+        if filled.is_none() {
+            self.read_ahead.start(next);
+        }
         Ok(())
     }
 }

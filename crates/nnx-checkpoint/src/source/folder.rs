@@ -13,8 +13,8 @@ const MAX_OPEN_FILES: usize = 256;
 
 /// A folder of files: on the disk ([`LocalFolder`]), in a bucket, on the Hub.
 ///
-/// A checkpoint of several files is opened in one: its index and its shards, or the files that
-/// several processes wrote. Names are relative to the folder, with `/` between their parts.
+/// A checkpoint of several files is opened in one: its index and its shards. The files that several
+/// processes wrote are joined on the disk alone. Names are relative to the folder, with `/` between their parts.
 ///
 /// ```
 /// use bytes::Bytes;

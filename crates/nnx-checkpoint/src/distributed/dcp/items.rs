@@ -1,13 +1,14 @@
 //! The items of a folder: files of `torch.save`, one behind the other.
 
-use std::io::Read;
+use std::io::{self, Read};
 use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::places::PlaceTable;
+use super::item_files::ItemFiles;
+use super::merged::{DcpTensor, StoredChunk};
+use super::sizes;
 use super::tables::{InfoRow, NOTHING, Tables, at};
-use super::{ChunkPlace, DcpTensor, sizes};
 use crate::distributed::cover::product;
 use crate::distributed::state::root_of;
 use crate::error::{DistributedFault, Error, ErrorKind, Result, shown};
@@ -26,8 +27,7 @@ const CONTAINER_BYTES: u64 = 1 << 16;
 pub(super) struct Dcp {
     pub(super) tables: Tables,
     pub(super) tensors: Vec<DcpTensor>,
-    pub(super) chunks: Vec<ChunkPlace>,
-    pub(super) places: PlaceTable,
+    pub(super) files: ItemFiles,
     pub(super) limits: Limits,
     /// Whether the items' checksums are compared.
     pub(super) verify: bool,
@@ -55,32 +55,34 @@ impl TensorChunks for DcpChunks {
         let Some(tensor) = dcp.tensors.get(self.tensor) else {
             return Ok(Vec::new());
         };
-        let chunks = dcp.chunks.get(tensor.chunks.clone()).unwrap_or_default();
-        chunks
-            .iter()
-            .map(|chunk| dcp.chunk(tensor, chunk))
-            .collect()
+        let chunks = tensor.chunks.iter();
+        chunks.map(|chunk| dcp.chunk(tensor, chunk)).collect()
     }
 }
 
 impl Dcp {
     /// Opens a chunk, and compares it with what the metadata says of it.
-    fn chunk(&self, of: &DcpTensor, chunk: &ChunkPlace) -> Result<TensorChunk> {
+    fn chunk(&self, of: &DcpTensor, chunk: &StoredChunk) -> Result<TensorChunk> {
         let name = self.tables.texts.get(of.name);
         let stated = self.tables.ints.get(chunk.sizes);
         let Some(row) = at(&self.tables.infos, chunk.info) else {
             return Err(Error::distributed(
                 DistributedFault::NoStorageEntry,
-                "a chunk without a place",
+                "a chunk without a `_StorageInfo`",
             ));
         };
         let open = || -> Result<TensorChunk> {
-            let tensor = if self.places.is_safetensors(row)? {
+            let tensor = if self.files.is_safetensors(row)? {
                 self.in_safetensors(row, name)?
             } else {
                 let element = u64::try_from(of.dtype.size()).unwrap_or(u64::MAX);
                 let bytes = product(&stated).unwrap_or(0).saturating_mul(element);
-                let (object, _) = self.item(row, bytes.saturating_add(CONTAINER_BYTES))?;
+                let most = bytes.saturating_add(CONTAINER_BYTES);
+                let allowed = self.limits.max_inflated_bytes;
+                if row.transforms != NOTHING && most > allowed {
+                    return Err(Error::limit("max_inflated_bytes", allowed, most));
+                }
+                let (object, _) = self.item(row, most)?;
                 object
                     .unread_tensor(object.graph().root())?
                     .ok_or_else(|| {
@@ -120,7 +122,7 @@ impl Dcp {
                 tensor,
             })
         };
-        let in_file = |error: Error| match self.places.file(row) {
+        let in_file = |error: Error| match self.files.file(row) {
             Ok(file) => error.in_path(&file.path),
             Err(_) => error,
         };
@@ -135,11 +137,12 @@ impl Dcp {
         let Some(row) = at(&self.tables.infos, info) else {
             return Err(Error::distributed(
                 DistributedFault::NoStorageEntry,
-                "a value without a place",
+                "a value without a `_StorageInfo`",
             ));
         };
-        let opened = self.item(row, self.limits.max_pickle_bytes);
-        let (object, globals) = opened.map_err(|error| match self.places.file(row) {
+        let limits = &self.limits;
+        let opened = self.item(row, limits.max_pickle_bytes.min(limits.max_inflated_bytes));
+        let (object, globals) = opened.map_err(|error| match self.files.file(row) {
             Ok(file) => error.in_tensor(name).in_path(&file.path),
             Err(_) => error,
         })?;
@@ -150,12 +153,10 @@ impl Dcp {
     fn item(&self, row: &InfoRow, most: u64) -> Result<(TorchObject, Vec<GlobalRef>)> {
         let offset = u64::try_from(row.offset).unwrap_or(u64::MAX);
         let len = u64::try_from(row.len).unwrap_or(u64::MAX);
-        let stored = self.places.file(row)?.bytes.slice(offset, len)?;
-        let bytes = match at(&self.tables.transforms, row.transforms) {
-            Some(transforms) if row.transforms != NOTHING => {
-                inflated(stored, transforms.len(), most)?
-            }
-            _ => stored,
+        let stored = self.files.file(row)?.bytes.slice(offset, len)?;
+        let bytes = match self.tables.transforms(row) {
+            [] => stored,
+            transforms => inflated(stored, transforms.len(), most)?,
         };
         let mut context = LoadContext::new(Format::TorchZip, &self.limits, true);
         let read = read_item(&bytes, &mut context);
@@ -176,7 +177,7 @@ impl Dcp {
 
     /// The tensor of a safetensors file that begins where the item does.
     fn in_safetensors(&self, row: &InfoRow, name: &str) -> Result<Tensor> {
-        let bytes = &self.places.file(row)?.bytes;
+        let bytes = &self.files.file(row)?.bytes;
         let offset = u64::try_from(row.offset).unwrap_or(u64::MAX);
         let rest = bytes.byte_len().saturating_sub(offset);
         let bad = |what: String| Error::distributed(DistributedFault::BadContainer, what);
@@ -207,6 +208,12 @@ fn inflated(stored: ByteRange, times: usize, most: u64) -> Result<ByteRange> {
 
 /// The content of Zstandard frames.
 fn decompressed(mut frames: &[u8], most: u64) -> Result<Bytes> {
+    let no_memory = || {
+        Error::unsupported(format!(
+            "there is no memory for an item that inflates to {most} bytes; convert the checkpoint on a \
+             machine with more"
+        ))
+    };
     let bad = |error: &dyn std::fmt::Display| {
         Error::distributed(
             DistributedFault::BadContainer,
@@ -222,11 +229,14 @@ fn decompressed(mut frames: &[u8], most: u64) -> Result<Bytes> {
         let decoder = decoder.map_err(|error| bad(&error))?;
         let room = most.saturating_sub(out.len() as u64).saturating_add(1);
         let read = decoder.take(room).read_to_end(&mut out);
-        read.map_err(|error| bad(&error))?;
+        read.map_err(|error| match error.kind() {
+            io::ErrorKind::OutOfMemory => no_memory(),
+            _ => bad(&error),
+        })?;
         if out.len() as u64 > most {
             return Err(Error::distributed(
                 DistributedFault::Limit,
-                format!("a compressed item holds more than the {most} bytes that its chunk takes"),
+                format!("a compressed item holds more than the {most} bytes that it may take"),
             ));
         }
     }

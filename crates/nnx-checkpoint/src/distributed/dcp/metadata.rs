@@ -3,7 +3,7 @@
 //!
 //! A general reader makes a node of each of the thirty objects that a chunk takes. The classes are
 //! few, so this one fills tables while it reads; a value on the stack is eight bytes. Nothing is
-//! called: a class that is not one of the few gives a value that only its place tells.
+//! called: an object of another class is a value of which nothing is kept.
 
 mod class;
 mod containers;
@@ -28,12 +28,18 @@ use crate::error::{DistributedFault, Error, Result};
 use crate::pickle::opcode as op;
 use crate::source::ByteRange;
 
-/// Objects that a `.metadata` may make for each chunk: a writer makes some thirty.
+/// Values that the tuples, lists and dicts of a `.metadata` may have for each chunk, and half of the
+/// values that its memo may have. Of the thirty objects that a writer makes for a chunk, most are in
+/// neither: integers, and the states of objects.
 const OBJECTS_PER_CHUNK: u64 = 16;
 /// Bytes that it may take for each chunk: a writer takes some 150.
 const BYTES_PER_CHUNK: u64 = 256;
 /// Bytes of a name.
 const MAX_TEXT: u64 = 1 << 16;
+/// Dimensions of a tensor, as in PyTorch.
+const MAX_DIMS: u64 = 64;
+/// Transforms of one item.
+const MAX_TRANSFORMS: usize = 8;
 
 /// Reads a `.metadata` into the tables.
 ///
@@ -80,7 +86,7 @@ fn expect(is_so: bool, found: &str) -> Result<()> {
     Err(not_metadata(found))
 }
 
-/// Refuses more objects than so many chunks take.
+/// Refuses more values than so many chunks take.
 fn check_objects(limits: &Limits, found: u64) -> Result<()> {
     let allowed = limits.max_chunks.saturating_mul(OBJECTS_PER_CHUNK);
     if found <= allowed {

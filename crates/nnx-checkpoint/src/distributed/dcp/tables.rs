@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use indexmap::IndexSet;
+
 use super::value::Value;
 use crate::Dtype;
 use crate::distributed::paths::PathPart;
@@ -86,8 +88,17 @@ pub(super) struct Tables {
     pub(super) infos: Vec<InfoRow>,
     pub(super) tensors: Vec<TensorRow>,
     pub(super) dtypes: Vec<Option<Dtype>>,
-    /// Lists of transforms, each once.
-    pub(super) transforms: Vec<Vec<String>>,
+    /// Lists of transforms, each once: the numbers of their texts.
+    pub(super) transforms: IndexSet<Vec<u32>>,
+}
+
+impl Tables {
+    /// The transforms of an item, as its row has them.
+    pub(super) fn transforms(&self, row: &InfoRow) -> &[u32] {
+        let number = usize::try_from(row.transforms).unwrap_or(usize::MAX);
+        let texts = self.transforms.get_index(number);
+        texts.map_or(&[], Vec::as_slice)
+    }
 }
 
 /// Texts, each once.
@@ -161,6 +172,12 @@ impl Ints {
             }
         }
         value
+    }
+
+    /// How many integers the tuple has that begins there.
+    pub(super) fn count(&self, start: u32) -> u64 {
+        let mut at = usize::try_from(start).unwrap_or(usize::MAX);
+        self.read(&mut at)
     }
 
     /// The tuple that begins there.
@@ -244,7 +261,7 @@ pub(super) struct Root {
     pub(super) unknown: Vec<(String, String)>,
 }
 
-/// The paths of names in the nested state.
+/// The paths of names in the nested state, as a planner has them.
 #[derive(Debug, Default)]
 pub(super) struct PathPartMap(HashMap<String, Vec<PathPart>>);
 
@@ -270,15 +287,13 @@ mod tests {
     fn tuples_of_integers_come_back() {
         let mut ints = Ints::default();
         let tuples: [&[i64]; 4] = [&[], &[0], &[-1, 63, 64, -65], &[i64::MAX, i64::MIN]];
-        let starts: Vec<u32> = tuples
-            .iter()
-            .map(|tuple| ints.push(tuple.iter().copied()).unwrap())
-            .collect();
+        let starts = tuples.map(|tuple| ints.push(tuple.iter().copied()).unwrap());
         for (start, tuple) in starts.iter().zip(tuples) {
             assert_eq!(ints.get(*start), tuple);
         }
         let again = ints.push([0].into_iter()).unwrap();
         assert_eq!(ints.bytes(again), ints.bytes(starts[1]));
         assert_ne!(ints.bytes(starts[0]), ints.bytes(starts[1]));
+        assert_eq!(starts.map(|start| ints.count(start)), [0, 1, 4, 2]);
     }
 }

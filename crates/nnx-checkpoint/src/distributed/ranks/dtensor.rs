@@ -4,13 +4,13 @@
 
 use super::whole::WholeTensor;
 use crate::Dtype;
+use crate::Tensor;
 use crate::distributed::cover::{ChunkBox, product, signed};
 use crate::distributed::torch_file::{TorchFile, attribute, attribute_of_state, shape};
 use crate::error::{DistributedFault, Error, Result};
 use crate::pickle::{Graph, NodeId};
 use crate::tensor::TensorChunk;
 use crate::torch::TensorInfo;
-use crate::{Limits, Tensor};
 
 /// Pieces that a strided split may make along one dimension.
 const MAX_RUNS: usize = 1 << 16;
@@ -191,10 +191,14 @@ impl<'a> DTensor<'a> {
                 .ok_or_else(|| self.unfit("whose split is along a dimension that is not there"))?;
             *runs = match placement {
                 Placement::StridedShard(_, factor) => {
-                    if *factor > MAX_RUNS {
+                    // Each piece is cut out of all runs.
+                    if factor.saturating_mul(runs.len()) > MAX_RUNS {
                         return Err(Error::distributed(
                             DistributedFault::Limit,
-                            format!("a dimension in {factor} strided pieces"),
+                            format!(
+                                "a dimension of {} runs in {factor} strided pieces",
+                                runs.len()
+                            ),
                         ));
                     }
                     let pieces = (0..*factor).map(|piece| cut(runs, *factor, piece));
@@ -368,13 +372,6 @@ fn add_chunks(
             format!("the part of a rank in {count} pieces"),
         ));
     }
-    // What is conjugated or negated is resolved first, so that its parts are plain views.
-    let local = if local.is_conj() || local.is_neg() {
-        let bytes = local.row_major(&Limits::default())?;
-        Tensor::contiguous(local.dtype(), local.shape(), bytes)?
-    } else {
-        local.clone()
-    };
     for number in 0..count {
         let (mut offsets, mut sizes) = (Vec::new(), Vec::new());
         let (mut rest, mut start) = (number, local.offset());
@@ -394,7 +391,8 @@ fn add_chunks(
             start,
             &sizes,
             local.strides(),
-        )?;
+        )?
+        .with_lazy_bits(local.is_conj(), local.is_neg())?;
         boxes.push(ChunkBox {
             offsets: signed(&offsets),
             sizes: signed(&sizes),

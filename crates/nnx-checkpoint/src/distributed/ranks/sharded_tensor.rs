@@ -2,6 +2,8 @@
 //!
 //! Source: `torch/distributed/_shard/sharded_tensor/api.py` and `metadata.py`.
 
+use std::collections::HashSet;
+
 use super::whole::WholeTensor;
 use crate::Dtype;
 use crate::distributed::cover::{ChunkBox, signed};
@@ -87,6 +89,7 @@ pub(super) fn join(ranks: &[ShardedTensor<'_>]) -> Result<WholeTensor> {
     };
     let mut boxes: Vec<ChunkBox> = Vec::new();
     let mut chunks = Vec::new();
+    let stated: HashSet<&ChunkBox> = first.stated.iter().collect();
     for rank in ranks {
         let is_same = rank.shape == first.shape && rank.stated == first.stated;
         let error = |fault, what: String| Error::distributed(fault, what).in_path(&rank.file.path);
@@ -125,7 +128,7 @@ pub(super) fn join(ranks: &[ShardedTensor<'_>]) -> Result<WholeTensor> {
                 ));
             }
             let is_empty = shard.sizes.contains(&0);
-            if !is_empty && !first.stated.contains(shard) {
+            if !is_empty && !stated.contains(shard) {
                 return Err(error(
                     DistributedFault::Hole,
                     format!(

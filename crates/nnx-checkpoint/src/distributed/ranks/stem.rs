@@ -49,7 +49,9 @@ impl RankStem {
 
     /// Whether the name is one of an optimizer's state.
     pub(crate) fn is_optimizer(&self) -> bool {
-        self.before.starts_with("optim")
+        let mut words = self.before.split(['_', '-', '.']);
+        let first = words.next();
+        first.is_some_and(|word| ["optim", "optimizer", "optimizers"].contains(&word))
     }
 
     /// Whether the name is one of other states of a rank, such as its random numbers.
@@ -88,6 +90,10 @@ mod tests {
         let (stem, rank) = RankStem::parse("pytorch_model_fsdp_0_rank1.bin").unwrap();
         assert_eq!((rank, stem.world()), (1, None));
         assert!(!stem.is_optimizer());
+        let is_optimizer = |name| RankStem::parse(name).unwrap().0.is_optimizer();
+        assert!(is_optimizer("optimizer_0_rank1.bin"));
+        assert!(is_optimizer("optim_world_size_2_rank_0.pt"));
+        assert!(!is_optimizer("optimus_rank_0.pt"));
         for name in ["model_0.pt", "rank.pt", "rank_0.safetensors", "frank"] {
             assert_eq!(RankStem::parse(name), None, "{name}");
         }

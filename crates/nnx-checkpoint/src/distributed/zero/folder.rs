@@ -28,18 +28,12 @@ pub(crate) fn is_save(names: &[String]) -> bool {
     names.iter().any(|name| is_rank_file(name))
 }
 
-/// Whether one of the folders is a save.
-///
-/// # Errors
-/// When a folder cannot be listed.
-pub(crate) fn single_save(folder: &Path, folders: &[String]) -> Result<bool> {
-    for name in folders {
-        let (names, _) = files::names(&folder.join(name))?;
-        if names.iter().any(|name| OptimName::parse(name).is_some()) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+/// Whether one of the folders is a save. One that cannot be listed may be anybody's.
+pub(crate) fn single_save(folder: &Path, folders: &[String]) -> bool {
+    folders.iter().any(|name| {
+        let (names, _) = files::names(&folder.join(name)).unwrap_or_default();
+        names.iter().any(|name| OptimName::parse(name).is_some())
+    })
 }
 
 /// The folder of the save that is meant, and what a user should know of the choice.
@@ -69,7 +63,7 @@ pub(super) fn find(folder: &Path) -> Result<(PathBuf, Option<String>)> {
     }
     let mut saves = Vec::new();
     for name in &folders {
-        let (names, _) = files::names(&folder.join(name))?;
+        let (names, _) = files::names(&folder.join(name)).unwrap_or_default();
         if names.iter().any(|name| is_states(name)) {
             saves.push(name.as_str());
         }

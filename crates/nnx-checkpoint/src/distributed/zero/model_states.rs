@@ -80,7 +80,7 @@ impl ModelStates {
             return Ok(Vec::new());
         };
         let mut tensors = Vec::new();
-        for (name, value) in file.pairs(module) {
+        for (name, value) in file.pairs(module)? {
             if let Some(tensor) = file.tensor(value)? {
                 tensors.push((name, tensor));
             }
@@ -117,7 +117,7 @@ impl ModelStates {
         let Some(shapes) = file.get("frozen_param_shapes") else {
             return Ok(());
         };
-        for (name, node) in file.pairs(shapes) {
+        for (name, node) in file.pairs(shapes)? {
             let shape = sizes(file, node).map_err(|error| error.in_tensor(&name))?;
             let tensor = self
                 .frozen_parameter(&name, &shape)
@@ -184,7 +184,7 @@ impl ModelStates {
         let graph = file.graph();
         let pairs: Vec<(String, String)> = match file.get("shared_params") {
             Some(shared) => {
-                let pairs = file.pairs(shared).into_iter();
+                let pairs = file.pairs(shared)?.into_iter();
                 pairs
                     .filter_map(|(alias, name)| Some((alias, graph.text(name)?.to_owned())))
                     .collect()
@@ -227,7 +227,7 @@ fn shapes_of(file: &TorchFile, node: NodeId) -> Result<Vec<Shapes>> {
     let mut all = Vec::new();
     for group in groups {
         let mut shapes = Vec::new();
-        for (name, node) in file.pairs(group) {
+        for (name, node) in file.pairs(group)? {
             let shape = sizes(file, node).map_err(|error| error.in_tensor(&name))?;
             shapes.push((name, shape));
         }

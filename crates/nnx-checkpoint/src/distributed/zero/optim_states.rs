@@ -113,9 +113,10 @@ impl OptimStates {
         self.stage() == Some(3)
     }
 
-    /// Whether parameters that were not trained are in the module and nowhere else: stage 1.
+    /// Whether parameters that were not trained are in the module and nowhere else: stage 1, and the
+    /// bfloat16 optimizer, which is read like it.
     pub(super) fn has_frozen_in_module(&self) -> bool {
-        self.stage() == Some(1)
+        matches!(self.stage(), Some(1) | None)
     }
 
     fn stage(&self) -> Option<i64> {

@@ -11,11 +11,16 @@ use crate::error::{DistributedFault, Error, Result};
 pub(in crate::reader) fn refuse(names: &[&str]) -> Result<()> {
     match names.iter().find(|name| is_part(name)) {
         None => Ok(()),
-        Some(name) => Err(Error::unsupported(format!(
-            "`{name}` is a part of a checkpoint of several processes, which is joined from files on \
-             the disk alone; copy its folder there"
-        ))),
+        Some(name) => Err(not_joined_here(name)),
     }
+}
+
+/// The error of a file with parts of tensors that is not on the disk.
+pub(in crate::reader) fn not_joined_here(name: &str) -> Error {
+    Error::unsupported(format!(
+        "`{name}` is a part of a checkpoint of several processes, which is joined from files on the \
+         disk alone; copy its folder there"
+    ))
 }
 
 /// The error of a folder whose parts only other tools can join; `None` for another folder.

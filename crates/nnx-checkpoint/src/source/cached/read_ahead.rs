@@ -66,8 +66,9 @@ impl ReadAhead {
         });
     }
 
-    /// Fills `into`, if the read continues an earlier one and its bytes are there or on their way.
-    /// A small read is served, but nothing is read ahead for it.
+    /// Fills the start of `into`, as far as its bytes are there or on their way, and says how many they
+    /// are; `None` when the read continues no earlier one. A small read is served, but nothing is read
+    /// ahead for it; a long one is filled with what is there, so that no second copy of it is made.
     pub(super) fn read(
         &self,
         source: &Arc<dyn RangeRead>,
@@ -75,15 +76,12 @@ impl ReadAhead {
         into: &mut [u8],
         len: u64,
         is_small: bool,
-    ) -> bool {
+    ) -> Option<usize> {
         let end = offset.saturating_add(into.len() as u64);
         let parts = {
             let mut streams = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             let found = streams.iter().position(|stream| stream.continues(offset));
-            let Some(found) = found else {
-                return false;
-            };
-            let mut stream = streams.remove(found);
+            let mut stream = streams.remove(found?);
             stream.next = end;
             if !is_small {
                 stream.read_ahead(source, offset, end, len);
@@ -93,7 +91,7 @@ impl ReadAhead {
             streams.push(stream);
             parts
         };
-        copy(&parts, offset, into)
+        Some(copy(&parts, offset, into))
     }
 }
 
@@ -102,10 +100,12 @@ impl Stream {
         offset >= self.next && offset <= self.next.saturating_add(SLACK_BYTES)
     }
 
-    /// Begins to read the bytes that are asked for and those that are expected next.
+    /// Begins to read the bytes that are asked for, unless they are many, and those that are expected
+    /// next.
     fn read_ahead(&mut self, source: &Arc<dyn RangeRead>, offset: u64, end: u64, len: u64) {
         let wanted = end.saturating_add(self.window).min(len);
-        self.end = self.end.max(offset);
+        let is_long = end.saturating_sub(offset) > MAX_WINDOW;
+        self.end = self.end.max(if is_long { end } else { offset });
         while self.end < wanted {
             let left = wanted.saturating_sub(self.end);
             // A short part would be a request for little.
@@ -126,19 +126,21 @@ impl Stream {
     }
 }
 
-/// Fills `into` from parts that follow each other; false where one is missing or could not be read.
-fn copy(parts: &[Arc<Part>], offset: u64, into: &mut [u8]) -> bool {
+/// Fills the start of `into` from parts that follow each other, up to one that is missing or could not
+/// be read, and says how many bytes they had.
+fn copy(parts: &[Arc<Part>], offset: u64, into: &mut [u8]) -> usize {
+    let len = into.len();
     let mut at = offset;
     let mut rest = into;
     for part in parts {
         let Some(bytes) = part.wait() else {
-            return false;
+            break;
         };
         let within = at
             .checked_sub(part.start)
             .and_then(|at| usize::try_from(at).ok());
         let Some(bytes) = within.and_then(|within| bytes.get(within..)) else {
-            return false;
+            break;
         };
         let count = bytes.len().min(rest.len());
         let (now, later) = rest.split_at_mut(count);
@@ -146,7 +148,7 @@ fn copy(parts: &[Arc<Part>], offset: u64, into: &mut [u8]) -> bool {
         rest = later;
         at = at.saturating_add(count as u64);
     }
-    rest.is_empty()
+    len.saturating_sub(rest.len())
 }
 
 impl Part {

@@ -145,3 +145,44 @@ fn an_error_ahead_is_told_when_its_bytes_are_asked_for() {
     let error = cached.read_at(3 << 20, &mut into).unwrap_err();
     assert_eq!(error.kind().to_string(), "broken");
 }
+
+/// Notes where each request puts its bytes.
+#[derive(Debug, Default)]
+struct Targets(Mutex<Vec<(u64, usize)>>);
+
+impl RangeRead for Targets {
+    fn byte_len(&self) -> u64 {
+        64 << 20
+    }
+
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
+        self.0.lock().unwrap().push((offset, into.as_ptr().addr()));
+        into.fill(0);
+        Ok(())
+    }
+}
+
+#[test]
+fn a_long_read_goes_where_it_is_wanted() {
+    let targets = Arc::new(Targets::default());
+    let cached = CachedRange::new(Arc::clone(&targets) as _);
+    cached.read_at(0, &mut vec![0; 1 << 20]).unwrap();
+    let mut into = vec![1; 40 << 20];
+    cached.read_at(1 << 20, &mut into).unwrap();
+    assert!(into.iter().all(|&byte| byte == 0));
+    let (start, end) = (1 << 20, 41 << 20);
+    let seen = targets.0.lock().unwrap();
+    let within = seen
+        .iter()
+        .filter(|(offset, _)| (start..end).contains(offset));
+    let mut count = 0;
+    for &(offset, target) in within {
+        let place = into.as_ptr().addr() + usize::try_from(offset - start).unwrap();
+        assert_eq!(
+            target, place,
+            "the request at {offset} is held a second time"
+        );
+        count += 1;
+    }
+    assert_eq!(count, 10);
+}

@@ -1,10 +1,10 @@
 //! The attributes of the objects of a `.metadata`, each in a row of the tables.
 
-use super::{Machine, not_metadata};
+use super::{MAX_DIMS, MAX_TRANSFORMS, Machine, not_metadata};
 use crate::Dtype;
-use crate::distributed::dcp::tables::{NOTHING, at, push, row_number};
+use crate::distributed::dcp::tables::{NOTHING, at, row_number};
 use crate::distributed::dcp::value::{Kind, Value};
-use crate::error::Result;
+use crate::error::{DistributedFault, Error, Result};
 
 impl Machine<'_> {
     /// Gives a [`Kind::Properties`] its dtype.
@@ -17,11 +17,11 @@ impl Machine<'_> {
     pub(super) fn set_field(&mut self, object: Value, name: &str, value: Value) -> Result<()> {
         match (object.kind(), name) {
             (Kind::Chunk, "offsets") => {
-                let ints = size(value, "the offsets of a chunk")?;
+                let ints = self.size(value, "the offsets of a chunk")?;
                 row(&mut self.tables.chunks, object)?.offsets = ints;
             }
             (Kind::Chunk, "sizes") => {
-                let ints = size(value, "the sizes of a chunk")?;
+                let ints = self.size(value, "the sizes of a chunk")?;
                 row(&mut self.tables.chunks, object)?.sizes = ints;
             }
             (Kind::Index, "fqn") => {
@@ -29,7 +29,7 @@ impl Machine<'_> {
                 row(&mut self.tables.indices, object)?.name = text;
             }
             (Kind::Index, "offset") if value.kind() != Kind::None => {
-                let ints = size(value, "the offset of an index")?;
+                let ints = self.size(value, "the offset of an index")?;
                 row(&mut self.tables.indices, object)?.offsets = ints;
             }
             (Kind::Info, "relative_path") => {
@@ -55,7 +55,7 @@ impl Machine<'_> {
                 row(&mut self.tables.tensors, object)?.dtype = dtype;
             }
             (Kind::Tensor, "size") => {
-                let ints = size(value, "the size of a tensor")?;
+                let ints = self.size(value, "the size of a tensor")?;
                 row(&mut self.tables.tensors, object)?.size = ints;
             }
             (Kind::Tensor, "chunks") => {
@@ -73,6 +73,20 @@ impl Machine<'_> {
             .ok_or_else(|| not_metadata(&format!("{what} that is no integer of 64 bits")))
     }
 
+    /// Where a `torch.Size` is among the integers.
+    fn size(&self, value: Value, what: &str) -> Result<u32> {
+        let ints = value.index_of(Kind::Size).or(value.index_of(Kind::Ints));
+        let ints = ints.ok_or_else(|| not_metadata(&format!("{what} that are no `torch.Size`")))?;
+        let dims = self.tables.ints.count(ints);
+        if dims <= MAX_DIMS {
+            return Ok(ints);
+        }
+        Err(Error::distributed(
+            DistributedFault::Limit,
+            format!("{what} of {dims} dimensions, where a tensor has {MAX_DIMS} at most"),
+        ))
+    }
+
     /// The number of a list of transforms; that of no transform is nothing.
     fn transforms(&mut self, value: Value) -> Result<u32> {
         let items = match value.kind() {
@@ -82,16 +96,22 @@ impl Machine<'_> {
             _ => None,
         };
         let items = items.ok_or_else(|| not_metadata("transforms that are no sequence"))?;
-        let names = items.iter().map(|&item| self.text_of(item));
-        let names: Vec<String> = names.map(Option::unwrap_or_default).collect();
-        if names.is_empty() {
+        if items.len() > MAX_TRANSFORMS {
+            return Err(Error::distributed(
+                DistributedFault::UnsupportedTransform,
+                format!(
+                    "an item with {} transforms, of which {MAX_TRANSFORMS} are undone at most",
+                    items.len()
+                ),
+            ));
+        }
+        let texts = items.iter().map(|item| item.index_of(Kind::Text));
+        let texts: Vec<u32> = texts.map(|text| text.unwrap_or(NOTHING)).collect();
+        if texts.is_empty() {
             return Ok(NOTHING);
         }
-        let all = &mut self.tables.transforms;
-        match all.iter().position(|other| *other == names) {
-            Some(position) => row_number(position),
-            None => push(all, names),
-        }
+        let (position, _) = self.tables.transforms.insert_full(texts);
+        row_number(position)
     }
 }
 
@@ -100,11 +120,6 @@ fn row<T>(rows: &mut [T], object: Value) -> Result<&mut T> {
     let row = usize::try_from(object.index()).ok();
     row.and_then(|row| rows.get_mut(row))
         .ok_or_else(|| not_metadata("an object of another class"))
-}
-
-fn size(value: Value, what: &str) -> Result<u32> {
-    let ints = value.index_of(Kind::Size).or(value.index_of(Kind::Ints));
-    ints.ok_or_else(|| not_metadata(&format!("{what} that are no `torch.Size`")))
 }
 
 fn text(value: Value, what: &str) -> Result<u32> {

@@ -22,7 +22,8 @@ impl<'a> Parts<'a> {
     }
 
     pub(super) fn put(&mut self, bytes: &[u8]) -> Result<()> {
-        if self.waiting.is_empty() && bytes.len() >= LARGE_RUN {
+        if bytes.len() >= LARGE_RUN {
+            self.flush()?;
             return (self.each)(StoragePart::Bytes(bytes));
         }
         if self.waiting.len().saturating_add(bytes.len()) > CHUNK_BYTES {
@@ -47,5 +48,29 @@ impl<'a> Parts<'a> {
 
     pub(super) fn finish(mut self) -> Result<()> {
         self.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_large_run_behind_a_small_one_is_not_copied() {
+        let large = vec![7; 3 * CHUNK_BYTES];
+        let mut seen = Vec::new();
+        let mut each = |part: StoragePart<'_>| {
+            if let StoragePart::Bytes(bytes) = part {
+                seen.push((bytes.len(), bytes.as_ptr() == large.as_ptr()));
+            }
+            Ok(())
+        };
+        let mut parts = Parts::new(&mut each);
+        parts.put(&[1; 10]).unwrap();
+        parts.put(&[2; 10]).unwrap();
+        parts.put(&large).unwrap();
+        parts.put(&[3; 10]).unwrap();
+        parts.finish().unwrap();
+        assert_eq!(seen, [(20, false), (large.len(), true), (10, false)]);
     }
 }

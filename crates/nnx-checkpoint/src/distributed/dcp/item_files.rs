@@ -1,10 +1,10 @@
-//! Where the items are: files and byte ranges.
+//! The files that the items are in, and where in them they are.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
+use super::merged::{Entry, MergedMetadata};
 use super::tables::{InfoRow, NOTHING, Tables, at};
-use super::{Content, Entry};
 use crate::Limits;
 use crate::distributed::cover::product;
 use crate::distributed::files::RankFiles;
@@ -18,7 +18,7 @@ const ZSTD: &str = "stream.zstd";
 
 /// The files of the items, by the numbers of their paths.
 #[derive(Debug)]
-pub(super) struct PlaceTable {
+pub(super) struct ItemFiles {
     files: HashMap<u32, ItemFile>,
 }
 
@@ -29,7 +29,7 @@ pub(super) struct ItemFile {
     pub(super) bytes: ByteRange,
 }
 
-impl PlaceTable {
+impl ItemFiles {
     /// The files that the items are in.
     ///
     /// # Errors
@@ -37,20 +37,20 @@ impl PlaceTable {
     pub(super) fn new(
         tables: &Tables,
         files: &RankFiles,
-        content: &Content,
+        metadata: &MergedMetadata,
         limits: &Limits,
     ) -> Result<Self> {
         let mut table = Self {
             files: HashMap::new(),
         };
-        for info in infos(content) {
+        for info in infos(metadata) {
             let Some(row) = at(&tables.infos, info) else {
                 continue;
             };
             if row.path == NOTHING {
                 return Err(Error::distributed(
                     DistributedFault::NotMetadata,
-                    "a place without a path",
+                    "a `_StorageInfo` without a path",
                 ));
             }
             if table.files.contains_key(&row.path) {
@@ -74,7 +74,8 @@ impl PlaceTable {
             }
         }
         for transforms in &tables.transforms {
-            for transform in transforms {
+            for &transform in transforms {
+                let transform = tables.texts.get(transform);
                 let (name, version) = transform.split_once('/').unwrap_or((transform, ""));
                 if name != ZSTD || version.split('.').next() != Some("1") {
                     return Err(Error::distributed(
@@ -97,9 +98,10 @@ impl PlaceTable {
         })
     }
 
-    /// Whether an item is in the file of that name.
-    pub(super) fn names(&self, name: &str) -> bool {
-        self.files.values().any(|file| file.name == name)
+    /// The names of the files.
+    pub(super) fn names(&self) -> HashSet<&str> {
+        let files = self.files.values();
+        files.map(|file| file.name.as_str()).collect()
     }
 
     pub(super) fn file_count(&self) -> usize {
@@ -111,14 +113,10 @@ impl PlaceTable {
     ///
     /// # Errors
     /// When it is not so.
-    pub(super) fn check_items(&self, tables: &Tables, content: &Content) -> Result<()> {
-        for tensor in &content.tensors {
+    pub(super) fn check_items(&self, tables: &Tables, metadata: &MergedMetadata) -> Result<()> {
+        for tensor in &metadata.tensors {
             let name = tables.texts.get(tensor.name);
-            let chunks = content
-                .chunks
-                .get(tensor.chunks.clone())
-                .unwrap_or_default();
-            for chunk in chunks {
+            for chunk in &tensor.chunks {
                 let Some(row) = at(&tables.infos, chunk.info) else {
                     continue;
                 };
@@ -126,10 +124,8 @@ impl PlaceTable {
                 let sizes = tables.ints.get(chunk.sizes);
                 let element = u64::try_from(tensor.dtype.size()).unwrap_or(u64::MAX);
                 let needed = product(&sizes).and_then(|count| count.checked_mul(element));
-                let has_room = needed.is_some_and(|needed| {
-                    row.transforms != NOTHING
-                        || u64::try_from(row.len).is_ok_and(|len| needed <= len)
-                });
+                let most = most_inflated(tables, row);
+                let has_room = needed.is_some_and(|needed| needed <= most);
                 if !has_room {
                     return Err(Error::distributed(
                         DistributedFault::Limit,
@@ -145,14 +141,14 @@ impl PlaceTable {
                 }
             }
         }
-        for (entry, name) in &content.order {
+        for (entry, name) in &metadata.order {
             if let Entry::Value(info) = entry
                 && let Some(row) = at(&tables.infos, *info)
             {
                 self.check_range(row, tables.texts.get(*name))?;
             }
         }
-        self.check_disjoint(tables, content)
+        self.check_disjoint(tables, metadata)
     }
 
     fn check_range(&self, row: &InfoRow, name: &str) -> Result<()> {
@@ -176,8 +172,8 @@ impl PlaceTable {
         .in_path(&file.path))
     }
 
-    fn check_disjoint(&self, tables: &Tables, content: &Content) -> Result<()> {
-        let mut rows: Vec<u32> = infos(content).collect();
+    fn check_disjoint(&self, tables: &Tables, metadata: &MergedMetadata) -> Result<()> {
+        let mut rows: Vec<u32> = infos(metadata).collect();
         let key = |&info: &u32| {
             let row = at(&tables.infos, info);
             row.map_or((NOTHING, 0, 0), |row| (row.path, row.offset, row.len))
@@ -227,11 +223,19 @@ impl PlaceTable {
     }
 }
 
-/// The places of all items.
-fn infos(content: &Content) -> impl Iterator<Item = u32> + '_ {
-    let ranges = content.tensors.iter().map(|tensor| tensor.chunks.clone());
-    let chunks = ranges.flat_map(|range| content.chunks.get(range).unwrap_or_default());
-    let values = content.order.iter().filter_map(|(entry, _)| match entry {
+/// Bytes that an item holds at most. A block of a Zstandard frame takes four bytes at least and gives
+/// 128 KiB at most.
+fn most_inflated(tables: &Tables, row: &InfoRow) -> u64 {
+    const MOST_RATIO: u64 = (128 << 10) / 4;
+    let stored = u64::try_from(row.len).unwrap_or(0);
+    let transforms = tables.transforms(row).iter();
+    transforms.fold(stored, |len, _| len.saturating_mul(MOST_RATIO))
+}
+
+/// The `_StorageInfo` of all items.
+fn infos(metadata: &MergedMetadata) -> impl Iterator<Item = u32> + '_ {
+    let chunks = metadata.tensors.iter().flat_map(|tensor| &tensor.chunks);
+    let values = metadata.order.iter().filter_map(|(entry, _)| match entry {
         Entry::Value(info) => Some(*info),
         Entry::Tensor(_) => None,
     });
