@@ -142,6 +142,16 @@ fn steps(packages: &[Package], allow_dirty: bool) -> Vec<Step> {
     steps.push(package_step("packages build on their own", &package));
     steps.push(task_step("round trip", roundtrip::run, &[]));
     steps.push(task_step("round trip by a Hub", roundtrip::run, &["--hub"]));
+    steps.push(test_step(
+        "files by way of Xet, with its storage server",
+        &[
+            "test",
+            "--package",
+            "nnx-xet-tests",
+            "--features",
+            "simulation",
+        ],
+    ));
     steps.push(task_step("killed writers", runs::run, &["--kills", "100"]));
     steps.push(task_step("python-env", python_env::run, &[]));
     steps.push(task_step(
@@ -175,8 +185,11 @@ fn roundtrip_with_python() -> Result<()> {
     let python = python_env::ensure(python_env::library(None)?, None)?;
     let words = ["--python".into(), python.to_string_lossy().into_owned()];
     roundtrip::run(Arguments::new(words.clone()))?;
-    let hub = ["--hub".to_owned()].into_iter().chain(words);
-    roundtrip::run(Arguments::new(hub))
+    for options in [&["--hub"][..], &["--hub", "--xet"]] {
+        let options = options.iter().map(|option| (*option).to_owned());
+        roundtrip::run(Arguments::new(options.chain(words.clone())))?;
+    }
+    Ok(())
 }
 
 fn cargo_step(title: &str, words: &[&str]) -> Step {

@@ -20,6 +20,7 @@ mod python_env;
 mod realworld;
 mod roundtrip;
 mod roundtrip_hub;
+mod roundtrip_xet;
 mod runs;
 mod store;
 mod tasks;

@@ -14,7 +14,7 @@ use nnx_hub_server::{HubServer, WRITE_TOKEN};
 use nnx_net::NNModel;
 
 use crate::workspace::line_of;
-use crate::{Arguments, Result, workspace};
+use crate::{Arguments, Result, roundtrip_xet, workspace};
 
 /// Models of each kind of net that both sides build.
 const MODELS: &[&str] = &[
@@ -44,8 +44,12 @@ struct Site<'a> {
 }
 
 pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
+    let by_xet = arguments.flag("--xet");
     let python = arguments.value("--python")?.map(PathBuf::from);
     arguments.finish()?;
+    if by_xet {
+        return roundtrip_xet::run(python.as_deref());
+    }
     let folder = tempfile::tempdir()?;
     let mut trip = Trip {
         folder: folder.path(),

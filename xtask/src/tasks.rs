@@ -150,7 +150,11 @@ pub(crate) const TASKS: &[Task] = &[
         options: &[
             (
                 "--hub",
-                "models to and from a Hub; only `--python` may be added",
+                "models to and from a Hub; only `--python` and `--xet` may be added",
+            ),
+            (
+                "--xet",
+                "with `--hub`: files to and from the storage server of Xet instead",
             ),
             PYTHON,
             ("--library VERSION", "the release of NNx [the newest known]"),

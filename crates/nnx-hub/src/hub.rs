@@ -13,6 +13,14 @@ mod snapshot;
 mod tree;
 mod upload;
 mod upload_options;
+#[cfg(not(feature = "xet"))]
+mod without_xet;
+#[cfg(feature = "xet")]
+mod xet;
+#[cfg(feature = "xet")]
+mod xet_download;
+#[cfg(feature = "xet")]
+mod xet_upload;
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -57,6 +65,9 @@ pub struct Hub {
     offline: bool,
     check: CacheCheck,
     max_workers: NonZeroUsize,
+    /// `None` over a transport of the caller, which decides how the network is reached.
+    #[cfg(feature = "xet")]
+    xet: Option<xet::Xet>,
 }
 
 impl Hub {
@@ -74,12 +85,16 @@ impl Hub {
     /// # Errors
     /// [`ErrorKind::FeatureMissing`] without the feature `online`, unless the settings are offline.
     pub fn new(settings: Settings) -> Result<Self> {
-        let transport: Arc<dyn Transport> = if settings.offline {
-            Arc::new(NoTransport)
-        } else {
-            online(&settings)?
-        };
-        Ok(Self::with_transport(settings, transport))
+        if settings.offline {
+            return Ok(Self::with_transport(settings, Arc::new(NoTransport)));
+        }
+        let transport = online(&settings)?;
+        #[cfg(feature = "xet")]
+        let xet = xet::Xet::new(&settings);
+        let hub = Self::with_transport(settings, transport);
+        #[cfg(feature = "xet")]
+        let hub = Self { xet, ..hub };
+        Ok(hub)
     }
 
     /// A client that uses the cache alone.
@@ -107,7 +122,35 @@ impl Hub {
             offline: settings.offline,
             check: CacheCheck::default(),
             max_workers: side_by_side::default_workers(),
+            #[cfg(feature = "xet")]
+            xet: None,
         }
+    }
+
+    /// A client with the endpoint and the cache of a client of the crate `hf-hub`. That client does
+    /// not show its token, so the token is given again; all other settings are those of the
+    /// environment.
+    ///
+    /// ```no_run
+    /// use nnx_hub::{Hub, Token};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let token = "hf_…";
+    /// let client = hf_hub::HFClient::builder().token(token).build()?;
+    /// let hub = Hub::from_hf_hub(&client, Some(Token::new(token)?))?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`from_env`](Self::from_env).
+    #[cfg(feature = "hf-hub")]
+    pub fn from_hf_hub(client: &hf_hub::HFClient, token: Option<Token>) -> Result<Self> {
+        let mut settings = Settings::from_env()?;
+        settings.endpoint = client.endpoint().to_owned();
+        settings.cache_dir = Some(client.cache_dir().to_path_buf());
+        settings.token = token;
+        Self::new(settings)
     }
 
     /// Sets the retry policy.

@@ -20,6 +20,8 @@
 //! | `generate` | no | the verbs for `GenerativeNNModel`; its tokenizers |
 //! | `candle` | with `nnx` | a folder's weights as candle's tensors |
 //! | `online` | no | the network: a client over HTTPS |
+//! | `xet` | no | large files by way of Xet, the Hub's store |
+//! | `hf-hub` | no | a client with the settings of one of the crate `hf-hub` |
 //!
 //! Without `online`, folders and the cache work as usual; a call that needs the network returns an
 //! error that names the feature.

@@ -25,6 +25,8 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 /// | `HF_HUB_CACHE`, `HUGGINGFACE_HUB_CACHE` | the cache, by default `$HF_HOME/hub` |
 /// | `HF_HUB_DISABLE_SYMLINKS` | put files into the cache instead of symbolic links |
 /// | `HF_HUB_OFFLINE`, `TRANSFORMERS_OFFLINE` | use only the cache |
+/// | `HF_HUB_DISABLE_XET` | transfer large files without Xet (feature `xet`) |
+/// | `HF_XET_CACHE` | the folder in which Xet remembers the parts that it sent, by default `$HF_HOME/xet` |
 /// | `HF_HUB_DOWNLOAD_TIMEOUT` | seconds of silence, by default 30 |
 /// | `SSL_CERT_FILE` | the certificates to trust, as PEM, in the place of Mozilla's list |
 /// | `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY` | the way to the network; see [`Proxies`] |
@@ -41,6 +43,12 @@ pub struct Settings {
     pub symlinks: bool,
     /// Whether only the cache is used.
     pub offline: bool,
+    /// Whether large files are transferred by way of Xet, if the crate has the feature `xet` and the
+    /// Hub keeps them there.
+    pub xet: bool,
+    /// The folder in which Xet remembers the parts that it sent; `None` if no variable names it and there
+    /// is no home folder, and then Xet is not used.
+    pub xet_cache_dir: Option<PathBuf>,
     /// How long a connection may be silent.
     pub timeout: Duration,
     /// The file of certificates to trust, as PEM, in place of Mozilla's list.
@@ -120,6 +128,11 @@ impl Settings {
             offline: is_true(
                 variable("HF_HUB_OFFLINE").or_else(|| variable("TRANSFORMERS_OFFLINE")),
             ),
+            xet: !is_true(variable("HF_HUB_DISABLE_XET")),
+            xet_cache_dir: match variable("HF_XET_CACHE") {
+                Some(cache) => path(cache),
+                None => hf_home().map(|home| home.join("xet")),
+            },
             timeout: timeout.map_or(DEFAULT_TIMEOUT, Duration::from_secs),
             certificates: variable("SSL_CERT_FILE")
                 .filter(|file| !file.is_empty())
@@ -248,6 +261,19 @@ mod tests {
             &[("HF_HOME", "$A/${B}/$C"), ("A", "/a"), ("B", "b")],
             "/a/b/$C/hub",
         );
+    }
+
+    #[test]
+    fn xet_keeps_its_files_where_the_hf_tools_have_them() {
+        let home = ("HOME", "/h");
+        let found = |variables: &[(&str, &str)]| settings(variables).xet_cache_dir;
+        let expected = |path: &str| Some(PathBuf::from(path));
+        assert_eq!(found(&[home]), expected("/h/.cache/huggingface/xet"));
+        assert_eq!(found(&[home, ("HF_HOME", "/hf")]), expected("/hf/xet"));
+        assert_eq!(found(&[home, ("HF_XET_CACHE", "~/x")]), expected("/h/x"));
+        assert_eq!(found(&[]), None);
+        assert!(settings(&[home]).xet);
+        assert!(!settings(&[home, ("HF_HUB_DISABLE_XET", "1")]).xet);
     }
 
     #[test]

@@ -13,6 +13,8 @@
 //! | `net` | `generate` | no | `GenerativeNNModel`, with the tokenizer |
 //! | `hub` | `folder` | yes | models in folders: `ModelHubMixin` |
 //! | `hub` | `hub` | yes | models on the Hub |
+//! | `hub` | `xet` | no | large files by way of Xet, the store of the Hub |
+//! | `hub` | `hf-hub` | no | a client with the settings of one of the crate hf-hub |
 //! | `run` | `run` | yes | runs on disk: history, checkpoints, training state |
 //! | `train` | `train` | yes | training: `Training`, optimizers, schedules, data |
 //! | `store` | `store` | no | checkpoints in object stores: S3, Google Cloud Storage, Azure, HTTP |

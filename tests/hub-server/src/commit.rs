@@ -34,7 +34,12 @@ pub(crate) fn make(
         let value = item.get("value").cloned().unwrap_or_default();
         match item.get("key").and_then(Json::as_str) {
             Some("header") => header = value,
-            Some(key) => apply(inner, &mut tree, key, &value)?,
+            Some(key) => {
+                if let ("lfsFile", Some(oid)) = (key, value.get("oid").and_then(Json::as_str)) {
+                    inner.take_from_xet(oid);
+                }
+                apply(inner, &mut tree, key, &value)?;
+            }
             None => return Err(Reply::error(400, "a line of the commit has no key")),
         }
     }

@@ -39,7 +39,9 @@ pub(crate) fn batch(inner: &Inner, asked: &Asked, id: &str) -> Outcome {
             row
         })
         .collect();
-    let transfer = if part_bytes.is_some() {
+    let transfer = if inner.xet.is_some() && offers("xet") {
+        "xet"
+    } else if part_bytes.is_some() {
         "multipart"
     } else {
         "basic"

@@ -24,9 +24,12 @@ mod resolve;
 mod routes;
 mod server;
 mod state;
+mod xet;
+mod xet_store;
 
 pub use fault::{Action, Fault};
 pub use memory::MemoryTransport;
 pub use message::Seen;
 pub use server::HubServer;
 pub use state::{HubState, READ_TOKEN, WRITE_TOKEN};
+pub use xet_store::XetStore;

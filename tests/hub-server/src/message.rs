@@ -9,6 +9,8 @@ pub(crate) enum Origin {
     Hub,
     /// The store of large files.
     Store,
+    /// The store of the parts of large files.
+    Xet,
 }
 
 /// A request.
@@ -124,12 +126,18 @@ impl Reply {
 pub struct Seen {
     /// Whether it was asked of the Hub itself, not of the store for large files.
     pub hub: bool,
+    /// Whether it was asked of the Xet store.
+    pub xet: bool,
     /// The verb.
     pub method: String,
     /// Path and query.
     pub target: String,
     /// Whether a token came with it.
     pub token: bool,
+    /// Bytes of the body that came with it.
+    pub sent: usize,
+    /// Bytes of the body of the reply.
+    pub received: usize,
     /// The header `Range`.
     pub range: Option<String>,
     /// The status of the reply.

@@ -37,10 +37,20 @@ pub(crate) fn file(inner: &Inner, asked: &Asked, id: &str, revision: &str, name:
             let target = format!("/api/resolve-cache/models/{id}/{}/{file}", commit.oid);
             Ok(reply(307).with("location", target))
         }
-        Entry::Large(oid, size) => Ok(reply(302).with("x-linked-size", size.to_string()).with(
-            "location",
-            format!("{}/blob/{oid}?Signature=s3cret", inner.store),
-        )),
+        Entry::Large(oid, size) => {
+            let location = format!("{}/blob/{oid}?Signature=s3cret", inner.store);
+            let reply = reply(302)
+                .with("x-linked-size", size.to_string())
+                .with("location", location);
+            let Some(hash) = inner.xet_hash(oid) else {
+                return Ok(reply);
+            };
+            let tokens = format!(
+                "<{}/api/models/{id}/xet-read-token/{}>; rel=\"xet-auth\"",
+                inner.hub, commit.oid
+            );
+            Ok(reply.with("x-xet-hash", hash).with("link", tokens))
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use crate::access::{Outcome, commit_of, need_user, need_write, repo};
 use crate::message::{Asked, Origin, Reply};
 use crate::repo::{Entry, Repo, pointer};
 use crate::state::{Inner, is_large};
-use crate::{commit, gitignore, lfs, resolve};
+use crate::{commit, gitignore, lfs, resolve, xet};
 
 pub(crate) fn route(inner: &mut Inner, asked: &Asked, hash: &str) -> Outcome {
     let (parts, query) = asked.parts();
@@ -38,6 +38,20 @@ pub(crate) fn route(inner: &mut Inner, asked: &Asked, hash: &str) -> Outcome {
             tree(inner, asked, &id(owner, name), revision, &query)
         }
         ("GET", ["api", "models", owner, name, "refs"]) => refs(inner, asked, &id(owner, name)),
+        (
+            "GET",
+            [
+                "api",
+                "models",
+                owner,
+                name,
+                kind @ ("xet-read-token" | "xet-write-token"),
+                ..,
+            ],
+        ) => {
+            let writes = *kind == "xet-write-token" && !has("create_pr");
+            xet::token(inner, asked, &id(owner, name), writes)
+        }
         ("POST", ["api", "models", owner, name, "preupload", revision @ ..]) => {
             let revision = revision.join("/");
             preupload(inner, asked, &id(owner, name), &revision, has("create_pr"))
@@ -139,7 +153,7 @@ fn info(inner: &Inner, asked: &Asked, id: &str, revision: &str) -> Outcome {
     })))
 }
 
-fn row(name: &str, entry: &Entry) -> Json {
+fn row(inner: &Inner, name: &str, entry: &Entry) -> Json {
     let mut row = json!({
         "type": "file", "oid": entry.oid(), "size": entry.size(), "path": name,
     });
@@ -147,6 +161,9 @@ fn row(name: &str, entry: &Entry) -> Json {
         row["lfs"] = json!({
             "oid": oid, "size": size, "pointerSize": pointer(oid, *size).len(),
         });
+        if let Some(hash) = inner.xet_hash(oid) {
+            row["xetHash"] = hash.as_str().into();
+        }
     }
     row
 }
@@ -168,7 +185,7 @@ fn tree(
         .iter()
         .skip(start)
         .take(inner.page)
-        .map(|(name, entry)| row(name, entry))
+        .map(|(name, entry)| row(inner, name, entry))
         .collect();
     let next = start + rows.len();
     let mut reply = Reply::json(&Json::Array(rows));

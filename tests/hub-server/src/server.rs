@@ -10,6 +10,7 @@ use std::thread::{self, JoinHandle};
 use crate::http;
 use crate::message::Origin;
 use crate::state::HubState;
+use crate::xet_store::{Xet, XetStore};
 
 /// A Hub that listens until it is dropped.
 ///
@@ -29,33 +30,50 @@ impl HubServer {
     /// # Errors
     /// When there are none.
     pub fn start() -> io::Result<Self> {
-        let listeners = [
-            TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?,
-            TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?,
-        ];
-        let [hub, store] = [listeners[0].local_addr()?, listeners[1].local_addr()?];
-        let endpoint = format!("http://{hub}");
-        let state = Arc::new(HubState::new(endpoint.clone(), format!("http://{store}")));
-        let stop = Arc::new(AtomicBool::new(false));
-        let mut listening = Vec::new();
-        for (listener, origin) in listeners.into_iter().zip([Origin::Hub, Origin::Store]) {
-            let address = listener.local_addr()?;
-            let (state, stop) = (Arc::clone(&state), Arc::clone(&stop));
-            let thread = thread::spawn(move || listen(&listener, origin, &state, &stop));
-            listening.push((address, thread));
-        }
-        Ok(Self {
+        let [hub, store] = [free_port()?, free_port()?];
+        let endpoint = format!("http://{}", hub.local_addr()?);
+        let store_address = format!("http://{}", store.local_addr()?);
+        let state = Arc::new(HubState::new(endpoint.clone(), store_address));
+        let mut server = Self {
             state,
             endpoint,
-            stop,
-            listening,
-        })
+            stop: Arc::default(),
+            listening: Vec::new(),
+        };
+        server.serve(hub, Origin::Hub)?;
+        server.serve(store, Origin::Store)?;
+        Ok(server)
+    }
+
+    /// Listens on three free ports; the third one is that of a Xet store.
+    ///
+    /// # Errors
+    /// When there are none.
+    pub fn start_with_xet(store: Arc<dyn XetStore>) -> io::Result<Self> {
+        let mut server = Self::start()?;
+        let port = free_port()?;
+        let address = format!("http://{}", port.local_addr()?);
+        server.state.inner.lock().unwrap().xet = Some(Xet::new(store, address));
+        server.serve(port, Origin::Xet)?;
+        Ok(server)
+    }
+
+    fn serve(&mut self, listener: TcpListener, origin: Origin) -> io::Result<()> {
+        let address = listener.local_addr()?;
+        let (state, stop) = (Arc::clone(&self.state), Arc::clone(&self.stop));
+        let thread = thread::spawn(move || listen(&listener, origin, &state, &stop));
+        self.listening.push((address, thread));
+        Ok(())
     }
 
     /// The Hub's address.
     pub fn endpoint(&self) -> &str {
         &self.endpoint
     }
+}
+
+fn free_port() -> io::Result<TcpListener> {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
 }
 
 fn listen(listener: &TcpListener, origin: Origin, state: &Arc<HubState>, stop: &AtomicBool) {

@@ -9,6 +9,7 @@ use crate::fault::Fault;
 use crate::hash::sha256;
 use crate::message::Seen;
 use crate::repo::{Entry, Repo};
+use crate::xet_store::{Lies, Xet};
 
 /// A token that may write.
 pub const WRITE_TOKEN: &str = "hf_test_write_alice";
@@ -44,6 +45,7 @@ pub(crate) struct Inner {
     pub(crate) link_host: Option<String>,
     /// Names without an owner, of the time before repositories had one, and the full names.
     pub(crate) canonical: BTreeMap<String, String>,
+    pub(crate) xet: Option<Xet>,
     pub(crate) faults: Vec<Fault>,
     pub(crate) seen: Vec<Seen>,
 }
@@ -132,6 +134,28 @@ impl HubState {
         inner.canonical.insert(name.to_owned(), id.to_owned());
     }
 
+    /// Gives the next token for the Xet store a time until it expires, in seconds; a negative one has
+    /// expired.
+    pub fn set_xet_token_time(&self, seconds: i64) {
+        self.lie(|lies| lies.valid = Some(seconds));
+    }
+
+    /// Names another address for the Xet store.
+    pub fn set_xet_address(&self, address: &str) {
+        self.lie(|lies| lies.address = Some(address.to_owned()));
+    }
+
+    /// Names another hash in the Xet store for all files that lie there.
+    pub fn set_xet_hash(&self, hash: &str) {
+        self.lie(|lies| lies.hash = Some(hash.to_owned()));
+    }
+
+    fn lie(&self, set: impl FnOnce(&mut Lies)) {
+        if let Some(xet) = &mut self.inner.lock().unwrap().xet {
+            set(&mut xet.lies);
+        }
+    }
+
     /// Adds a fault.
     pub fn fault(&self, fault: Fault) {
         self.inner.lock().unwrap().faults.push(fault);
@@ -141,6 +165,9 @@ impl HubState {
     pub fn calm(&self) {
         let mut inner = self.inner.lock().unwrap();
         inner.faults.clear();
+        if let Some(xet) = &mut inner.xet {
+            xet.lies = Lies::default();
+        }
         inner.seen.clear();
     }
 
@@ -174,6 +201,13 @@ impl HubState {
         entries
             .map(|(name, entry)| (name.clone(), inner.content(entry).to_vec()))
             .collect()
+    }
+
+    /// The hash of a file of a repository in the Xet store, if it is there.
+    pub fn xet_hash(&self, id: &str, name: &str) -> Option<String> {
+        let inner = self.inner.lock().unwrap();
+        let commit = inner.repos.get(id)?.resolve("main")?;
+        inner.xet_hash(&commit.tree.get(name)?.etag()).cloned()
     }
 
     /// Whether a file of a repository is in the store for large ones.

@@ -25,20 +25,20 @@ const MAX_SHORT_ENDS: u32 = 1;
 const CHUNK_BYTES: usize = 128 << 10;
 
 /// A file that is being downloaded.
-struct PartialDownload<'a> {
-    entry: &'a TreeEntry,
+pub(super) struct PartialDownload<'a> {
+    pub(super) entry: &'a TreeEntry,
     /// The path of the file.
     path: &'a Path,
     file: &'a mut File,
     hasher: Hasher,
-    position: u64,
+    pub(super) position: u64,
     /// How often a reply ended properly but too early.
     short_ends: u32,
 }
 
 /// The result when all bytes have arrived.
 #[derive(Debug, PartialEq)]
-enum Verification {
+pub(super) enum Verification {
     /// The bytes are those of the file.
     Intact,
     /// The bytes are other ones; the text describes them.
@@ -66,7 +66,7 @@ impl<'a> PartialDownload<'a> {
         })
     }
 
-    fn verify(&self) -> Verification {
+    pub(super) fn verify(&self) -> Verification {
         let digest = self.hasher.clone().finish();
         if digest == self.entry.digest {
             Verification::Intact
@@ -120,10 +120,12 @@ impl Hub {
         let path = file.path().to_path_buf();
         let io = |error| Error::io(&path, error);
         let mut partial = PartialDownload::new(entry, &path, file.as_file_mut());
-        let mut whole = false;
         if let Some(leftover) = leftover {
-            // The partial file may belong to something else, so this does not count as a start.
             partial.take_up(leftover).map_err(io)?;
+        }
+        let mut whole = self.fill_from_xet(repo, commit, &mut partial)?;
+        if !whole && partial.position > 0 {
+            // These bytes may belong to something else, so this does not count as a start.
             whole = self.fill(repo, commit, &mut partial)? == Verification::Intact;
         }
         let mut found = String::new();
@@ -236,19 +238,34 @@ impl Hub {
                 let cut = TransportError::Broken(format!("{left} bytes of the file are missing"));
                 return Err(request.transport_error(cut));
             }
-            if bytes.len() as u64 > left {
+            if !self.append(partial, bytes)? {
                 return Ok(true);
             }
-            partial.file.write_all(bytes).map_err(io)?;
-            partial.hasher.update(bytes);
-            partial.position = partial.position.saturating_add(bytes.len() as u64);
-            self.client.notify(&Event::Advanced {
-                direction: Direction::Down,
-                file: &entry.path,
-                done: partial.position,
-                total: entry.size,
-            });
         }
+    }
+
+    /// Adds bytes that have arrived to a file; returns `false`, and adds nothing, if the file has
+    /// fewer.
+    ///
+    /// # Errors
+    /// An error of the disk.
+    pub(super) fn append(&self, partial: &mut PartialDownload<'_>, bytes: &[u8]) -> Result<bool> {
+        let entry = partial.entry;
+        let position = partial.position.saturating_add(bytes.len() as u64);
+        if position > entry.size {
+            return Ok(false);
+        }
+        let written = partial.file.write_all(bytes);
+        written.map_err(|error| Error::io(partial.path, error))?;
+        partial.hasher.update(bytes);
+        partial.position = position;
+        self.client.notify(&Event::Advanced {
+            direction: Direction::Down,
+            file: &entry.path,
+            done: position,
+            total: entry.size,
+        });
+        Ok(true)
     }
 }
 

@@ -32,61 +32,109 @@ impl Hub {
         files: &[&LocalFile],
     ) -> Result<()> {
         for batch in files.chunks(BATCH) {
-            let objects: Vec<Json> = self.side_by_side(batch, |_, file| {
-                Ok(json!({ "oid": file.sha256()?.hex(), "size": file.size }))
-            })?;
-            let mut body = json!({
-                "operation": "upload",
-                "transfers": ["basic", "multipart"],
-                "objects": objects,
-                "hash_algo": "sha256",
-            });
-            // A pull request does not need a branch that the token may write to.
-            if let Some(revision) = revision {
-                body["ref"] = json!({ "name": revision });
-            }
-            let body = body.to_string().into_bytes();
-            let context = RequestContext {
-                repo: Some(repo),
-                ..RequestContext::default()
-            };
-            let path = format!("/{repo}.git/info/lfs/objects/batch");
-            let request = ApiRequest::new(Method::Post, self.client.url(&path), context)
-                .header("accept", LFS_JSON)
-                .header("content-type", LFS_JSON)
-                .payload(Payload::Bytes(&body));
-            let reply = self.client.json(&request)?;
-            let rows = reply.get("objects").and_then(Json::as_array);
-            let rows = rows.ok_or_else(|| request.protocol("the reply has no `objects`"))?;
-            self.side_by_side(batch, |hub, file| {
-                let oid = Some(file.sha256()?.hex());
-                let row = rows
-                    .iter()
-                    .find(|row| row.get("oid").and_then(Json::as_str) == oid)
-                    .ok_or_else(|| {
-                        request.protocol(format!("the reply has nothing on `{}`", file.name))
-                    })?;
-                hub.upload_object(&request, file, row)
-            })?;
+            self.upload_batch(repo, revision, batch, self.has_xet())?;
         }
         Ok(())
     }
 
-    fn upload_object(&self, request: &ApiRequest<'_>, file: &LocalFile, row: &Json) -> Result<()> {
+    /// Sends files; if Xet does not take them, once more without it.
+    fn upload_batch(
+        &self,
+        repo: &RepoId,
+        revision: Option<&str>,
+        batch: &[&LocalFile],
+        offers_xet: bool,
+    ) -> Result<()> {
+        let mut transfers = vec!["basic", "multipart"];
+        if offers_xet {
+            transfers.push("xet");
+        }
+        let objects: Vec<Json> = self.side_by_side(batch, |_, file| {
+            Ok(json!({ "oid": file.sha256()?.hex(), "size": file.size }))
+        })?;
+        let mut body = json!({
+            "operation": "upload",
+            "transfers": transfers,
+            "objects": objects,
+            "hash_algo": "sha256",
+        });
+        // A pull request does not need a branch that the token may write to.
+        if let Some(revision) = revision {
+            body["ref"] = json!({ "name": revision });
+        }
+        let body = body.to_string().into_bytes();
+        let context = RequestContext {
+            repo: Some(repo),
+            ..RequestContext::default()
+        };
+        let path = format!("/{repo}.git/info/lfs/objects/batch");
+        let request = ApiRequest::new(Method::Post, self.client.url(&path), context)
+            .header("accept", LFS_JSON)
+            .header("content-type", LFS_JSON)
+            .payload(Payload::Bytes(&body));
+        let reply = self.client.json(&request)?;
+        let rows = reply.get("objects").and_then(Json::as_array);
+        let rows = rows.ok_or_else(|| request.protocol("the reply has no `objects`"))?;
+        let by_xet = reply.get("transfer").and_then(Json::as_str) == Some("xet");
+        if by_xet && !offers_xet {
+            return Err(request.protocol("it chooses `xet`, which was not offered"));
+        }
+        let left = self.side_by_side(batch, |hub, file| {
+            let oid = Some(file.sha256()?.hex());
+            let row = rows
+                .iter()
+                .find(|row| row.get("oid").and_then(Json::as_str) == oid)
+                .ok_or_else(|| {
+                    request.protocol(format!("the reply has nothing on `{}`", file.name))
+                })?;
+            let Some(upload) = hub.upload_action(&request, file, row)? else {
+                return Ok(None);
+            };
+            if by_xet {
+                return Ok(Some(*file));
+            }
+            hub.upload_object(&request, file, row, upload)?;
+            Ok(None)
+        })?;
+        let left: Vec<&LocalFile> = left.into_iter().flatten().collect();
+        if !left.is_empty() && !self.send_to_xet(repo, revision, &left)? {
+            self.upload_batch(repo, revision, &left, false)?;
+        }
+        Ok(())
+    }
+
+    /// How a file is sent; `None` if the Hub already has the bytes.
+    fn upload_action<'a>(
+        &self,
+        request: &ApiRequest<'_>,
+        file: &LocalFile,
+        row: &'a Json,
+    ) -> Result<Option<&'a Json>> {
         if let Some(message) = row.pointer("/error/message").and_then(Json::as_str) {
             return Err(request.protocol(format!("`{}` is refused: {message}", file.name)));
         }
-        let done = || {
-            self.client.notify(&Event::Finished {
-                direction: Direction::Up,
-                file: &file.name,
-            });
-        };
-        // Without an upload action, the Hub already has the bytes.
-        let Some(upload) = row.pointer("/actions/upload") else {
-            done();
-            return Ok(());
-        };
+        let upload = row.pointer("/actions/upload");
+        if upload.is_none() {
+            self.sent(file);
+        }
+        Ok(upload)
+    }
+
+    /// Reports that a file is where the Hub has large files.
+    pub(super) fn sent(&self, file: &LocalFile) {
+        self.client.notify(&Event::Finished {
+            direction: Direction::Up,
+            file: &file.name,
+        });
+    }
+
+    fn upload_object(
+        &self,
+        request: &ApiRequest<'_>,
+        file: &LocalFile,
+        row: &Json,
+        upload: &Json,
+    ) -> Result<()> {
         let href = self.action_url(request, upload)?;
         let chunk = upload.pointer("/header/chunk_size").and_then(number);
         let sent = Mutex::new(Hasher::sha256());
@@ -108,7 +156,7 @@ impl Hub {
             self.client
                 .send(&check.header("content-type", LFS_JSON), |_| Ok(()))?;
         }
-        done();
+        self.sent(file);
         Ok(())
     }
 

@@ -36,3 +36,19 @@ fn without_the_feature_the_error_says_what_to_add() {
     assert_eq!(error.to_string(), expected);
     assert!(matches!(error.kind(), ErrorKind::FeatureMissing { .. }));
 }
+
+#[cfg(feature = "hf-hub")]
+#[test]
+fn a_client_of_hf_hub_gives_its_settings() {
+    let client = hf_hub::HFClient::builder()
+        .endpoint("http://127.0.0.1:9/")
+        .cache_dir("/nonexistent/of-hf-hub")
+        .token("hf_secret")
+        .build()
+        .unwrap();
+    let token = Token::new("hf_secret").unwrap();
+    let hub = Hub::from_hf_hub(&client, Some(token.clone())).unwrap();
+    assert_eq!(hub.endpoint(), "http://127.0.0.1:9");
+    assert_eq!(hub.cache_dir(), Some(Path::new("/nonexistent/of-hf-hub")));
+    assert_eq!(hub.client.token, Some(token));
+}
