@@ -32,7 +32,7 @@ fn the_partial_file_of_a_killed_process_is_taken_up() {
         .iter()
         .filter(|seen| seen.target.contains("/reconstructions/"));
     assert!(lists.all(|seen| is_rest(&seen.range)), "{seen:?}");
-    let row = "| killed while fetching, and started again | no effect |";
+    let row = "| the partial file of a process that was killed while fetching | no effect |";
     let guide = include_str!("../../../docs/hub.md");
     assert!(
         guide.lines().any(|line| line == row),
