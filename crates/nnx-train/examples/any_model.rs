@@ -1,4 +1,5 @@
 //! Trains a model that NNx does not know: `cargo run -p nnx-train --example any_model -- /tmp/own`
+//! The run is written below that folder; the same training again needs another folder.
 #![expect(clippy::print_stdout, reason = "an example prints")]
 
 use candle_core::{DType, Device, Tensor, Var};

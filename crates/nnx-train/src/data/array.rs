@@ -1,7 +1,7 @@
 //! Converts arrays from files to tensors that a net accepts.
 
 use candle_core::{DType, Device, Tensor};
-use nnx_checkpoint::{Dtype, Tensor as Stored};
+use nnx_checkpoint::Dtype;
 
 use crate::error::{Error, Result};
 
@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 ///
 /// # Errors
 /// When candle has no such dtype, or an integer is beyond int64.
-pub(super) fn tensor(stored: &Stored) -> Result<Tensor> {
+pub(super) fn tensor(stored: &nnx_checkpoint::Tensor) -> Result<Tensor> {
     let integers: Vec<i64> = match stored.dtype() {
         Dtype::Bool => elements(stored, u8::from_le_bytes, |value| {
             Some(i64::from(value != 0))
@@ -23,7 +23,7 @@ pub(super) fn tensor(stored: &Stored) -> Result<Tensor> {
 }
 
 fn elements<T, const N: usize>(
-    stored: &Stored,
+    stored: &nnx_checkpoint::Tensor,
     read: impl Fn([u8; N]) -> T,
     widen: impl Fn(T) -> Option<i64>,
 ) -> Result<Vec<i64>> {
@@ -64,7 +64,8 @@ mod tests {
 
     #[track_caller]
     fn check(dtype: Dtype, bytes: &[u8], expected: &[i64]) {
-        let stored = Stored::from_bytes(dtype, &[expected.len()], bytes.to_vec()).unwrap();
+        let stored =
+            nnx_checkpoint::Tensor::from_bytes(dtype, &[expected.len()], bytes.to_vec()).unwrap();
         let tensor = tensor(&stored).unwrap();
         assert_eq!(tensor.to_vec1::<i64>().unwrap(), expected);
     }
@@ -75,7 +76,7 @@ mod tests {
         check(Dtype::Int8, &[255, 1], &[-1, 1]);
         check(Dtype::UInt16, &[255, 255, 1, 0], &[65535, 1]);
         check(Dtype::UInt64, &[7, 0, 0, 0, 0, 0, 0, 0], &[7]);
-        let stored = Stored::from_bytes(Dtype::UInt64, &[1], vec![255; 8]).unwrap();
+        let stored = nnx_checkpoint::Tensor::from_bytes(Dtype::UInt64, &[1], vec![255; 8]).unwrap();
         let error = tensor(&stored).unwrap_err();
         assert_eq!(error.to_string(), "integers beyond int64 are not read");
     }
