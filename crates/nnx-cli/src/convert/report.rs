@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use nnx::checkpoint::{Conversion, ConvertOptions};
+use nnx::checkpoint::{Conversion, ConvertOptions, Share};
 use serde::Serialize;
 
 use crate::escape::escaped;
@@ -65,10 +65,15 @@ impl ConvertReport {
             dropped: dropped.collect(),
             dropped_metadata: done.dropped_metadata.clone(),
             notes: done.notes.clone(),
-            verified: options.verify && !options.dry_run,
+            verified: is_verified(options),
             dry_run: options.dry_run,
         }
     }
+}
+
+/// Whether bytes were compared. An index is written of shards whose bytes are not read again.
+fn is_verified(options: &ConvertOptions) -> bool {
+    options.verify && !options.dry_run && options.share != Share::Index
 }
 
 pub(super) fn json(source: &Path, done: &Conversion, options: &ConvertOptions) -> String {
@@ -95,7 +100,7 @@ pub(super) fn text(source: &Path, done: &Conversion, options: &ConvertOptions) -
             0 => String::new(),
             cast => format!(", {} cast", size::grouped(cast as u128)),
         },
-        if options.verify && !options.dry_run {
+        if is_verified(options) {
             ", verified"
         } else {
             ""

@@ -109,7 +109,10 @@ impl Case {
     /// Writes the index and compares all files with those of one process.
     #[track_caller]
     fn finish(&self, target: &Path) {
-        succeeds(&run(&self.source, target, &["--index-only"]));
+        let output = run(&self.source, target, &["--index-only"]);
+        succeeds(&output);
+        // The bytes of the shards are not read again.
+        assert!(!String::from_utf8_lossy(&output.stdout).contains("verified"));
         assert!(files(target) == self.expected, "other files or bytes");
     }
 }
