@@ -202,7 +202,8 @@ fn cargo_step(title: &str, words: &[&str]) -> Step {
 /// registry of a target folder by version, and would otherwise build against an older state.
 fn package_step(title: &str, words: &[&str]) -> Step {
     let mut command = cargo();
-    command.args(words);
+    // A package is built by itself, without the profiles of the workspace, and nobody debugs it.
+    command.args(words).env("CARGO_PROFILE_DEV_DEBUG", "0");
     step(title, move |tally| {
         let target = tempfile::tempdir()?;
         command.arg("--target-dir").arg(target.path());
