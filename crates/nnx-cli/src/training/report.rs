@@ -64,7 +64,11 @@ impl End<'_> {
             root.join(runs)
         };
         let epochs = run.epochs().len();
-        let best = RunSummary::new(run, run.id(), root)?.best;
+        // Where no epoch was saved, the folder may still have the run that was to be overwritten.
+        let best = match epochs {
+            0 => None,
+            _ => RunSummary::new(run, run.id(), root)?.best,
+        };
         let stdout = if arguments.json {
             json::object(&Object {
                 id: run.id(),

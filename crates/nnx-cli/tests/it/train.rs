@@ -4,6 +4,7 @@ mod data;
 mod digits;
 mod interrupt;
 mod kill;
+mod overwrite;
 mod resume;
 mod watched;
 
