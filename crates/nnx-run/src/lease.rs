@@ -27,12 +27,13 @@ pub struct RunLease {
 
 impl NNRun {
     /// Reserves the folder of the run for a training session, and marks its history as committed by
-    /// its checkpoint `last`. Waits while another process, Python's included, trains the same run.
+    /// its checkpoint `last`.
     ///
     /// With `overwrite` an existing run is removed, after the pointer `best` was moved to another
     /// run.
     ///
     /// # Errors
+    /// [`ErrorKind::RunInTraining`] when another training, in Python too, has reserved the run;
     /// [`ErrorKind::RunExists`] when the run exists and `overwrite` is not set; when the operating
     /// system refuses.
     pub fn reserve(&self, root: impl AsRef<Path>, overwrite: bool) -> Result<RunLease> {
@@ -45,7 +46,8 @@ impl NNRun {
     /// as it is until [`RunLease::replace`] is called.
     ///
     /// # Errors
-    /// When the operating system refuses.
+    /// [`ErrorKind::RunInTraining`] when another training, in Python too, has reserved the run; when
+    /// the operating system refuses.
     pub fn reserve_to_replace(&self, root: impl AsRef<Path>) -> Result<RunLease> {
         self.lease(root.as_ref(), true)
     }
@@ -55,7 +57,13 @@ impl NNRun {
         let runs = runs_folder(root);
         let leases = runs.join(".leases");
         create(&leases)?;
-        let lock = exclusive(&leases.join(format!("{}.lock", self.id())))?;
+        let path = leases.join(format!("{}.lock", self.id()));
+        let lock = FileLock::try_exclusive(&path);
+        let lock = lock.map_err(|error| Error::from(error).in_path(&path))?;
+        let Some(lock) = lock else {
+            let id = folder.id;
+            return Err(Error::new(ErrorKind::RunInTraining { id }).in_path(&folder.path));
+        };
         let _admission = exclusive(&admission(root))?;
         let exists = fs::symlink_metadata(&folder.path).is_ok();
         if exists && !overwrite {

@@ -82,6 +82,25 @@ fn a_training_that_fails_leaves_the_run_that_it_would_overwrite() {
     check_kept(&desk, second["id"].as_str().unwrap(), &words, "last");
 }
 
+/// The lease is that of Python, too: an exclusive lock of the same file.
+#[test]
+fn a_run_that_another_process_trains_is_refused_at_once() {
+    let desk = Desk::new("ff_adam_default");
+    let first = object(&mut desk.train("root", &["--quiet"]));
+    let id = first["id"].as_str().unwrap();
+    let lease = desk.path("root/runs/.leases").join(format!("{id}.lock"));
+    let lease = fs::File::options().write(true).open(lease).unwrap();
+    lease.lock().unwrap();
+    let words = ["--data", "train.safetensors"];
+    check_kept(&desk, id, &words, "another process trains the run");
+    let refused = desk.train("root", &["--json"]).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    let told: serde_json::Value = serde_json::from_slice(&refused.stdout).unwrap();
+    assert_eq!(told["error"]["kind"], "run_in_training");
+    lease.unlock().unwrap();
+    object(&mut desk.train("root", &["--quiet", "--overwrite"]));
+}
+
 /// Nothing of the earlier run is left beside the files of the new one.
 #[test]
 fn a_training_that_succeeds_replaces_the_run() {
