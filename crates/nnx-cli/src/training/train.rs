@@ -1,7 +1,7 @@
 //! `nnx train`: trains what a configuration describes.
 
 use nnx::NNModel;
-use nnx::params::NNTrainParams;
+use nnx::params::{NNTrainParams, ResumeEpochs};
 use nnx::train::{EarlyStopping, ErrorKind, Training};
 
 use super::bar::Display;
@@ -68,6 +68,7 @@ fn train(arguments: &Train) -> Result<Outcome, Failure> {
         test,
         notes: &notes,
         planned: params.n_epochs(),
+        is_plan: params.resume_epochs() == ResumeEpochs::Planned,
     };
     end.outcome(arguments)
 }
