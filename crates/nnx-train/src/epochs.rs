@@ -239,10 +239,14 @@ impl Session<'_> {
             options: &self.options,
         };
         let point = match &mut self.eval_step {
-            Some(step) => step.evaluate(&mut ctx)?,
-            None => evaluate(&mut ctx, self.rules)?,
+            Some(step) => step.evaluate(&mut ctx),
+            None => evaluate(&mut ctx, self.rules),
         };
-        Ok(Some(point))
+        // The caller knows which of its data is meant.
+        point.map(Some).map_err(|error| match error.into_kind() {
+            ErrorKind::Net(error) => ErrorKind::Validation(error).into(),
+            kind => kind.into(),
+        })
     }
 
     /// Puts validation, summary and the monitor's decision on the epoch's last record.

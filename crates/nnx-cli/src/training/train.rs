@@ -51,12 +51,15 @@ fn train(arguments: &Train) -> Result<Outcome, Failure> {
     }
     let trained = training.run().map_err(|error| {
         // An error of the net is about its input, which comes from the data.
-        let is_of_data = matches!(error.kind(), ErrorKind::Net(_));
+        let path = match error.kind() {
+            ErrorKind::Net(_) => Some(&arguments.data),
+            ErrorKind::Validation(_) => Some(arguments.val.as_ref().unwrap_or(&arguments.data)),
+            _ => None,
+        };
         let failure = Failure::from(error);
-        if is_of_data {
-            failure.in_path(&arguments.data)
-        } else {
-            failure
+        match path {
+            Some(path) => failure.in_path(path),
+            None => failure,
         }
     })?;
     let test = match loaders.test {

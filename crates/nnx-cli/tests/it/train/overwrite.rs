@@ -69,7 +69,7 @@ fn a_training_that_fails_leaves_the_run_that_it_would_overwrite() {
     let words = ["--data", "good.npz"];
     check_kept(&desk, id, &words, "good.npz");
     let words = ["--data", "train.safetensors", "--val", "narrow.csv"];
-    check_kept(&desk, id, &words, "`[8, 2]`");
+    check_kept(&desk, id, &words, "`[8, 2]` (file `narrow.csv`)");
     let words = ["--data", "good.csv", "--batch-size", "9", "--drop-last"];
     check_kept(&desk, id, &words, "the loader gave no batch");
 
