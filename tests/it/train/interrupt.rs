@@ -4,8 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use nnx_net::Batch;
 use nnx_params::{Checkpoints, NNTrainParams};
-use nnx_run::NNRun;
+use nnx_run::{HistoryJournal, NNRun};
 use nnx_train::{Callback, Context, DataLoader, Result, TensorDataset, Trained, Training};
 
 use super::fixture::Fixture;
@@ -91,4 +92,26 @@ fn a_training_that_saved_no_epoch_overwrites_nothing() {
     let third = interrupted(root.path(), 10);
     let replaced = NNRun::load(third.run.id(), root.path()).unwrap();
     assert_eq!(replaced.idps().len(), 10);
+}
+
+#[test]
+fn a_run_with_a_journal_is_overwritten() {
+    let fixture = Fixture::read("ff_adam_default");
+    let root = tempfile::tempdir().unwrap();
+    let train = || {
+        let mut spy = model(&fixture);
+        let mut state = train_state(&fixture, "train");
+        state.insert("overwrite_existing", true);
+        let params = NNTrainParams::from_fields(&state).unwrap();
+        let batch = Batch::new([fixture.tensor("train.0")], fixture.tensor("train.1"));
+        let training = Training::new(&mut spy, &params).train_loader(vec![batch]);
+        let training = training.history(HistoryJournal::default());
+        training.root(root.path()).run().unwrap().run
+    };
+    let first = train();
+    let again = train();
+    assert_eq!(again.id(), first.id());
+    let run = NNRun::load(again.id(), root.path()).unwrap();
+    assert_eq!(run.warnings().count(), 0);
+    assert_eq!(run.idps().len(), 3);
 }
