@@ -85,25 +85,50 @@ fn the_table_of_limits_is_that_of_the_code() {
     assert_eq!(listed.collect::<Vec<_>>(), known);
 }
 
-/// The names in the source are the one list that the compiler keeps complete.
+/// The names of error kinds in a source, which are the one list that the compiler keeps complete.
+fn error_kinds(source: &str) -> Vec<&str> {
+    let (_, names) = source.split_once("pub fn name(&self)").unwrap();
+    let (names, _) = names.split_once("impl Error").unwrap();
+    let names = names.lines();
+    names
+        .filter_map(|line| line.split_once("=> \"")?.1.split('"').next())
+        .collect()
+}
+
+/// The names in the table of error kinds whose first cell is this.
+fn listed_kinds(heading: &str) -> Vec<&'static str> {
+    const COMMAND: &str = include_str!("../../docs/command.md");
+    let (_, table) = COMMAND
+        .split_once(&format!("| {heading} | means |"))
+        .unwrap();
+    let rows = table.lines().skip(2);
+    rows.map_while(|line| line.strip_prefix("| `")?.split('`').next())
+        .collect()
+}
+
 #[test]
 fn the_table_of_error_kinds_is_that_of_the_code() {
-    const SOURCE: &str = include_str!("../../crates/nnx-checkpoint/src/error.rs");
-    const COMMAND: &str = include_str!("../../docs/command.md");
-    let (_, names) = SOURCE.split_once("pub fn name(&self)").unwrap();
-    let (names, _) = names.split_once("impl Error").unwrap();
-    let known: Vec<&str> = names
-        .lines()
-        .filter_map(|line| line.split_once("=> \"")?.1.split('"').next())
-        .collect();
+    let known = error_kinds(include_str!("../../crates/nnx-checkpoint/src/error.rs"));
     assert!(known.len() > 10, "{known:?}");
-    let (_, table) = COMMAND.split_once("| kind | means |").unwrap();
-    let listed: Vec<&str> = table
-        .lines()
-        .skip(2)
-        .map_while(|line| line.strip_prefix("| `")?.split('`').next())
-        .collect();
-    assert_eq!(listed, known);
+    assert_eq!(listed_kinds("kind"), known);
+}
+
+/// Kinds of nets, runs and training that checkpoints do not have, and those of the command alone.
+#[test]
+fn the_table_of_kinds_of_models_and_runs_is_that_of_the_code() {
+    let of_checkpoints = listed_kinds("kind");
+    let known = [
+        include_str!("../../crates/nnx-net/src/error.rs"),
+        include_str!("../../crates/nnx-run/src/error.rs"),
+        include_str!("../../crates/nnx-train/src/error.rs"),
+    ];
+    let known = known.into_iter().flat_map(error_kinds);
+    // The command has another name for it.
+    let known = known.filter(|kind| *kind != "invalid_data" && !of_checkpoints.contains(kind));
+    let of_command = ["ambiguous_id", "other_id", "no_best_run"];
+    let known: Vec<&str> = known.chain(of_command).collect();
+    assert!(known.len() > 15, "{known:?}");
+    assert_eq!(listed_kinds("kind of a model or run"), known);
 }
 
 /// Every name of the list is in the folder: a shard of its own for each index, and bytes that are no

@@ -38,6 +38,14 @@ pub enum ErrorKind {
         /// The id.
         id: String,
     },
+    /// Another training has reserved the run; nothing was changed.
+    #[error(
+        "another process trains the run `{id}`: wait until that training has ended, or stop it"
+    )]
+    RunInTraining {
+        /// The id.
+        id: String,
+    },
     /// A text is not a valid tag of a checkpoint.
     #[error(
         "expected a checkpoint tag of letters, digits, `.`, `_` and `-` that starts with a letter \
@@ -122,6 +130,7 @@ impl ErrorKind {
         match self {
             Self::NoSuchRun { .. } => "no_such_run",
             Self::RunExists { .. } => "run_exists",
+            Self::RunInTraining { .. } => "run_in_training",
             Self::InvalidTag { .. } => "invalid_tag",
             Self::Malformed { .. } => "malformed",
             Self::Unsupported { .. } => "unsupported",

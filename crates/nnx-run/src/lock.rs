@@ -10,7 +10,7 @@ use std::path::Path;
 /// A lock that is held until it is dropped.
 #[derive(Debug)]
 pub(crate) struct FileLock {
-    _file: File,
+    file: File,
 }
 
 impl FileLock {
@@ -20,7 +20,7 @@ impl FileLock {
             let file = opened(path)?;
             wait(|| file.lock())?;
             if is_current(&file, path)? {
-                return Ok(Self { _file: file });
+                return Ok(Self { file });
             }
         }
     }
@@ -36,7 +36,7 @@ impl FileLock {
                 Err(TryLockError::Error(error)) => return Err(error),
             }
             if is_current(&file, path)? {
-                return Ok(Some(Self { _file: file }));
+                return Ok(Some(Self { file }));
             }
         }
     }
@@ -53,9 +53,17 @@ impl FileLock {
             };
             wait(|| file.lock_shared())?;
             if is_current(&file, path)? {
-                return Ok(Some(Self { _file: file }));
+                return Ok(Some(Self { file }));
             }
         }
+    }
+}
+
+impl Drop for FileLock {
+    fn drop(&mut self) {
+        // A process that is just being started from this one has a copy of the file for a moment, which
+        // would keep the lock after the file was closed here. A failure leaves it to the closing.
+        let _ = self.file.unlock();
     }
 }
 

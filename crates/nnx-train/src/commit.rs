@@ -15,6 +15,7 @@ impl Session<'_> {
     /// # Errors
     /// When writing fails. If the epoch was not committed then, the history is as before it.
     pub(crate) fn commit(&mut self, phase: usize, is_best: Option<bool>) -> Result<()> {
+        self.lease.replace()?;
         self.live.history.save_epoch(&self.live.run, &self.root)?;
         let store = self.live.run.store(&self.root)?;
         if let Err(error) = self.save_checkpoints(&store, phase, is_best) {

@@ -39,7 +39,12 @@ impl Session<'_> {
         if end == EpochEnd::Complete {
             self.save_final()?;
         }
-        let run = self.live.history.finish(&self.live.run, &self.root)?;
+        // A run that was to be overwritten stays as it is where no epoch was saved.
+        let run = if self.lease.has_earlier_run() {
+            self.live.run.clone()
+        } else {
+            self.live.history.finish(&self.live.run, &self.root)?
+        };
         Ok(Trained {
             run,
             interrupted: self.is_interrupted(),
@@ -63,6 +68,8 @@ impl Session<'_> {
         metadata.insert("precision", self.precision.record());
         metadata.insert("resume", self.status.state());
         self.live.run = self.live.run.clone().with_metadata(metadata);
+        let live = &mut self.live;
+        live.history.open(&live.run, &mut self.lease, &self.root)?;
         for local in 0..self.session_epochs {
             let epoch = self.start_epoch.saturating_add_unsigned(local as u64);
             self.live.flags.epoch = epoch;
@@ -232,10 +239,14 @@ impl Session<'_> {
             options: &self.options,
         };
         let point = match &mut self.eval_step {
-            Some(step) => step.evaluate(&mut ctx)?,
-            None => evaluate(&mut ctx, self.rules)?,
+            Some(step) => step.evaluate(&mut ctx),
+            None => evaluate(&mut ctx, self.rules),
         };
-        Ok(Some(point))
+        // The caller knows which of its data is meant.
+        point.map(Some).map_err(|error| match error.into_kind() {
+            ErrorKind::Net(error) => ErrorKind::Validation(error).into(),
+            kind => kind.into(),
+        })
     }
 
     /// Puts validation, summary and the monitor's decision on the epoch's last record.

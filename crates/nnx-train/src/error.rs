@@ -65,6 +65,9 @@ pub enum ErrorKind {
     /// The net, its loss or its task does not take what it was given.
     #[error(transparent)]
     Net(#[from] nnx_net::Error),
+    /// The net, its loss or its task does not take the data of the validation.
+    #[error(transparent)]
+    Validation(nnx_net::Error),
     /// The run cannot be read or written.
     #[error(transparent)]
     Run(#[from] nnx_run::Error),
@@ -91,7 +94,7 @@ impl ErrorKind {
             Self::InvalidData { .. } => "invalid_data",
             Self::Unsupported { .. } | Self::Candle(_) => "unsupported",
             Self::Io(_) => "io",
-            Self::Net(error) => error.name(),
+            Self::Net(error) | Self::Validation(error) => error.name(),
             Self::Run(error) => error.name(),
             Self::Checkpoint(error) => error.kind().name(),
         }

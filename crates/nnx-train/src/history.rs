@@ -5,7 +5,7 @@ use std::path::Path;
 use nnx_params::NNIterationDataPoint;
 use nnx_run::history::CsvHistory;
 use nnx_run::journal::JournalWriter;
-use nnx_run::{HistoryJournal, NNRun};
+use nnx_run::{HistoryJournal, NNRun, RunLease};
 
 use crate::error::Result;
 
@@ -15,22 +15,35 @@ pub(crate) struct History {
     records: Vec<NNIterationDataPoint>,
     /// Where the epoch in progress begins in `records`.
     epoch_start: usize,
+    /// How the journal is kept, if there is to be one.
+    spec: Option<HistoryJournal>,
+    /// The journal, once it is open.
     journal: Option<JournalWriter>,
     /// Without a journal: the text of the records that were written.
     csv: CsvHistory,
 }
 
 impl History {
-    /// # Errors
-    /// When the run has a journal already.
-    pub(crate) fn new(run: &NNRun, root: &Path, spec: Option<HistoryJournal>) -> Result<Self> {
-        let journal = spec.map(|spec| JournalWriter::create(run.id(), root, spec));
-        Ok(Self {
+    pub(crate) fn new(spec: Option<HistoryJournal>) -> Self {
+        Self {
             records: Vec::new(),
             epoch_start: 0,
-            journal: journal.transpose()?,
+            spec,
+            journal: None,
             csv: CsvHistory::new(),
-        })
+        }
+    }
+
+    /// Begins the journal in the run's folder, if there is to be one.
+    ///
+    /// # Errors
+    /// When the run has a journal already.
+    pub(crate) fn open(&mut self, run: &NNRun, lease: &mut RunLease, root: &Path) -> Result<()> {
+        if let Some(spec) = self.spec.take() {
+            lease.replace()?;
+            self.journal = Some(JournalWriter::create(run.id(), root, spec)?);
+        }
+        Ok(())
     }
 
     /// The records that stay in memory.

@@ -4,7 +4,7 @@ mod checks;
 mod schedules;
 
 use nnx_params::{MonitorSpec, NetDescriptor, Nets, ResumeMode};
-use nnx_run::{NNRun, RunLease};
+use nnx_run::NNRun;
 
 use crate::component_registry::{ComponentRegistry, RestorePlan};
 use crate::context::Flags;
@@ -35,7 +35,7 @@ impl<'a> Training<'a> {
     ///
     /// # Errors
     /// When something is refused; nothing is left on disk then.
-    pub(crate) fn reserve(self) -> Result<(Session<'a>, RunLease)> {
+    pub(crate) fn reserve(self) -> Result<Session<'a>> {
         let Self {
             model,
             settings,
@@ -155,7 +155,11 @@ impl<'a> Training<'a> {
             Some(salt) => run.salt(salt).build()?,
             None => run.build()?,
         };
-        let lease = run.reserve(&root, settings.overwrite)?;
+        let lease = if settings.overwrite {
+            run.reserve_to_replace(&root)?
+        } else {
+            run.reserve(&root, false)?
+        };
         let summarizes = !settings.metrics.is_empty() || !monitors.is_empty();
         let optimizers = schedule(
             &settings,
@@ -168,13 +172,12 @@ impl<'a> Training<'a> {
                 settings.n_epochs,
             ),
         )?;
-        let history = History::new(&run, &root, history)?;
-        let session = Session {
+        Ok(Session {
             live: Live {
                 run,
                 optimizers,
                 parameters,
-                history,
+                history: History::new(history),
                 metrics: settings.metrics.clone(),
                 flags: Flags::default(),
             },
@@ -207,8 +210,8 @@ impl<'a> Training<'a> {
             restore: RestorePlan::fresh(Vec::new()),
             before_resume: None,
             last_saved: None,
-        };
-        Ok((session, lease))
+            lease,
+        })
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use nnx_net::EvaluateOptions;
-use nnx_run::Data;
+use nnx_run::{Data, RunLease};
 
 use crate::before_resume::BeforeResume;
 use crate::component::Component;
@@ -61,6 +61,8 @@ pub(crate) struct Session<'a> {
     pub(crate) restore: RestorePlan<ComponentId>,
     pub(crate) before_resume: Option<BeforeResume>,
     pub(crate) last_saved: Option<i64>,
+    /// The last field: it is dropped when the others have closed their files.
+    pub(crate) lease: RunLease,
 }
 
 /// The step of a training.

@@ -180,7 +180,9 @@ impl<'a> Training<'a> {
     }
 
     /// Trains the model, and leaves the run under `runs/<id>`. A training that fails or is killed
-    /// leaves the epochs that were saved; before the first of them it leaves nothing.
+    /// leaves the epochs that were saved; before the first of them it leaves nothing. A run that is
+    /// overwritten is there until the first epoch is saved, with a [journal](Self::history) until the
+    /// first epoch begins.
     ///
     /// # Errors
     /// - [`ErrorKind::InvalidConfiguration`](crate::ErrorKind::InvalidConfiguration) when the settings
@@ -191,12 +193,9 @@ impl<'a> Training<'a> {
     ///   resume from is not one that this training can go on from.
     /// - Whatever a callback, a step or an objective fails with.
     pub fn run(self) -> Result<Trained> {
-        let (mut session, lease) = self.reserve()?;
+        let mut session = self.reserve()?;
         session.prepare()?;
-        let trained = session.train();
-        // The run stays reserved until its last file is written.
-        drop(lease);
-        trained
+        session.train()
     }
 }
 

@@ -33,6 +33,19 @@ impl Data {
         Ok(Self(file))
     }
 
+    /// The same contents; the columns of a CSV text in the order of another one, by their names.
+    ///
+    /// # Errors
+    /// When both name their columns, and not the same ones.
+    pub(crate) fn aligned(self, like: &Self) -> Result<Self, Failure> {
+        match (self.0, &like.0) {
+            (DataFile::Table(table), DataFile::Table(like)) => {
+                Ok(Self(DataFile::Table(table.aligned(like)?)))
+            }
+            (file, _) => Ok(Self(file)),
+        }
+    }
+
     /// Notes about how the file was read.
     pub(crate) fn notes(&self) -> Vec<String> {
         match &self.0 {

@@ -19,7 +19,7 @@ impl From<train::Error> for Failure {
     fn from(error: train::Error) -> Self {
         let (kind, what) = (error.name(), error.to_string());
         match error.into_kind() {
-            TrainErrorKind::Net(error) => error.into(),
+            TrainErrorKind::Net(error) | TrainErrorKind::Validation(error) => error.into(),
             TrainErrorKind::Checkpoint(error) => error.into(),
             TrainErrorKind::Run(error) => match error.kind() {
                 nnx::run::ErrorKind::RunExists { id } => Self::new(

@@ -34,11 +34,13 @@ impl Loaders {
             .map_err(|failure| failure.in_path(path))?;
         loaders.notes = data.notes();
         if let Some(path) = &arguments.val {
-            let data = Data::read(path, arguments.header)?;
-            let samples = data.samples(model, &arguments.target, "--target");
+            let val = Data::read(path, arguments.header)?;
+            loaders.notes.extend(val.notes());
+            let samples = val
+                .aligned(&data)
+                .and_then(|val| val.samples(model, &arguments.target, "--target"));
             let val = samples.and_then(|samples| whole(samples, arguments));
             loaders.val = Some(val.map_err(|failure| failure.in_path(path))?);
-            loaders.notes.extend(data.notes());
         }
         Ok(loaders)
     }

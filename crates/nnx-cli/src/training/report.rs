@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use nnx::params::{NNEvaluationDataPoint, Value, python_text};
-use nnx::run::{NNRun, RunSummary};
+use nnx::run::RunSummary;
 use nnx::train::Trained;
 use serde::Serialize;
 
@@ -48,6 +48,8 @@ pub(super) struct End<'a> {
     pub(super) notes: &'a [String],
     /// The number of epochs that were to be trained.
     pub(super) planned: usize,
+    /// Whether that number is the one of all sessions of a resumed training.
+    pub(super) is_plan: bool,
 }
 
 impl End<'_> {
@@ -64,7 +66,11 @@ impl End<'_> {
             root.join(runs)
         };
         let epochs = run.epochs().len();
-        let best = RunSummary::new(run, run.id(), root)?.best;
+        // Where no epoch was saved, the folder may still have the run that was to be overwritten.
+        let best = match epochs {
+            0 => None,
+            _ => RunSummary::new(run, run.id(), root)?.best,
+        };
         let stdout = if arguments.json {
             json::object(&Object {
                 id: run.id(),
@@ -97,7 +103,7 @@ impl End<'_> {
         if !self.trained.interrupted {
             return Ok(outcome);
         }
-        Ok(outcome.with_error(&interrupted(run, epochs, self.planned)))
+        Ok(outcome.with_error(&self.how_to_go_on(epochs)))
     }
 
     fn text(&self, epochs: usize, best: Option<&str>, folder: &Path, page: &Page) -> String {
@@ -121,6 +127,26 @@ impl End<'_> {
         out.push_str(&format!("files in {}\n", escaped(&folder)));
         out
     }
+
+    /// How an interrupted training goes on.
+    fn how_to_go_on(&self, epochs: usize) -> String {
+        if epochs == 0 {
+            return "interrupted in the first epoch, before anything was saved: start again, with \
+                    `--overwrite`"
+                .to_owned();
+        }
+        let completed = match self.trained.last_epoch {
+            Some(epoch) if self.is_plan => usize::try_from(epoch).unwrap_or_default() + 1,
+            _ => epochs,
+        };
+        let left = self.planned.saturating_sub(completed);
+        if left == 0 {
+            return "interrupted after the last epoch; nothing is left to train".to_owned();
+        }
+        let epochs = (!self.is_plan).then_some(left);
+        let command = super::go_on::command(std::env::args_os(), self.trained.run.id(), epochs);
+        format!("interrupted; the checkpoint `last` is whole, go on with: {command}")
+    }
 }
 
 /// The numbers of a record in one line.
@@ -132,19 +158,4 @@ fn numbers(point: &NNEvaluationDataPoint) -> String {
         _ => None,
     });
     shown.collect::<Vec<_>>().join(", ")
-}
-
-/// How an interrupted training goes on.
-fn interrupted(run: &NNRun, epochs: usize, planned: usize) -> String {
-    if epochs == 0 {
-        return "interrupted in the first epoch, before anything was saved: start again, with \
-                `--overwrite`"
-            .to_owned();
-    }
-    let left = planned.saturating_sub(epochs);
-    if left == 0 {
-        return "interrupted after the last epoch; nothing is left to train".to_owned();
-    }
-    let command = super::go_on::command(std::env::args_os(), run.id(), left);
-    format!("interrupted; the checkpoint `last` is whole, go on with: {command}")
 }

@@ -1,7 +1,7 @@
 //! `nnx train`: trains what a configuration describes.
 
 use nnx::NNModel;
-use nnx::params::NNTrainParams;
+use nnx::params::{NNTrainParams, ResumeEpochs};
 use nnx::train::{EarlyStopping, ErrorKind, Training};
 
 use super::bar::Display;
@@ -51,12 +51,15 @@ fn train(arguments: &Train) -> Result<Outcome, Failure> {
     }
     let trained = training.run().map_err(|error| {
         // An error of the net is about its input, which comes from the data.
-        let is_of_data = matches!(error.kind(), ErrorKind::Net(_));
+        let path = match error.kind() {
+            ErrorKind::Net(_) => Some(&arguments.data),
+            ErrorKind::Validation(_) => Some(arguments.val.as_ref().unwrap_or(&arguments.data)),
+            _ => None,
+        };
         let failure = Failure::from(error);
-        if is_of_data {
-            failure.in_path(&arguments.data)
-        } else {
-            failure
+        match path {
+            Some(path) => failure.in_path(path),
+            None => failure,
         }
     })?;
     let test = match loaders.test {
@@ -68,6 +71,7 @@ fn train(arguments: &Train) -> Result<Outcome, Failure> {
         test,
         notes: &notes,
         planned: params.n_epochs(),
+        is_plan: params.resume_epochs() == ResumeEpochs::Planned,
     };
     end.outcome(arguments)
 }

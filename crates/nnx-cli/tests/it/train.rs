@@ -4,6 +4,7 @@ mod data;
 mod digits;
 mod interrupt;
 mod kill;
+mod overwrite;
 mod resume;
 mod watched;
 
@@ -99,10 +100,15 @@ impl Desk {
 
     /// Runs the command with words as a shell reads them.
     fn nnx_in_shell(&self, words: &str) -> Output {
+        self.in_shell(words).output().unwrap()
+    }
+
+    fn in_shell(&self, words: &str) -> Command {
         let mut command = Command::new("sh");
         command.args(["-c", &format!("exec \"$0\" {words}")]);
         command.arg(env!("CARGO_BIN_EXE_nnx"));
-        command.current_dir(self.folder.path()).output().unwrap()
+        command.current_dir(self.folder.path());
+        command
     }
 
     /// Checks that all files of a run belong together.

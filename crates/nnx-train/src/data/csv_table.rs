@@ -56,6 +56,70 @@ impl CsvTable {
         })
     }
 
+    /// The table with its columns in the order of another one, by their names. If one of the two has no
+    /// names, the columns stay in their order.
+    ///
+    /// ```
+    /// use nnx_train::{CsvTable, Header};
+    ///
+    /// let train = CsvTable::parse(b"width,species\n1.5,0\n", Header::Auto)?;
+    /// let val = CsvTable::parse(b"species,width\n1,2.5\n", Header::Auto)?.aligned(&train)?;
+    /// assert_eq!(val.integers(&[1], &[])?.to_vec2::<i64>().unwrap(), [[1]]);
+    /// # Ok::<(), nnx_train::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When a name is in one of the two tables only, or is not unique.
+    pub fn aligned(self, like: &Self) -> Result<Self> {
+        let (Some(names), Some(wanted)) = (&self.names, &like.names) else {
+            return Ok(self);
+        };
+        if names == wanted {
+            return Ok(self);
+        }
+        let listed = |names: &[String]| format!("the columns `{}`", names.join("`, `"));
+        let mut order = Vec::new();
+        for name in wanted {
+            let at = names.iter().position(|one| one == name).ok_or_else(|| {
+                Error::data(format!(
+                    "there is no column `{name}`, which the training data has; the file has {}",
+                    listed(names)
+                ))
+            })?;
+            order.push(at);
+        }
+        for (at, name) in names.iter().enumerate() {
+            match order.iter().filter(|one| **one == at).count() {
+                1 => {}
+                0 if !wanted.contains(name) => {
+                    return Err(Error::data(format!(
+                        "column `{name}` is not in the training data, which has {}",
+                        listed(wanted)
+                    )));
+                }
+                _ => {
+                    return Err(Error::data(format!(
+                        "columns in another order than those of the training data need unique names, \
+                         found `{name}` twice"
+                    )));
+                }
+            }
+        }
+        let reordered = |row: csv::StringRecord| {
+            let cells = order.iter().map(|at| row.get(*at).unwrap_or_default());
+            let mut cells: csv::StringRecord = cells.collect();
+            // Errors name the line.
+            cells.set_position(row.position().cloned());
+            cells
+        };
+        Ok(Self {
+            names: like.names.clone(),
+            width: order.len(),
+            rows: self.rows.into_iter().map(reordered).collect(),
+            note: self.note,
+        })
+    }
+
     /// A note about how the first line was read, if it has two readings.
     pub fn note(&self) -> Option<&HeaderNote> {
         self.note.as_ref()
@@ -226,6 +290,43 @@ mod tests {
     fn judged(text: &str) -> (bool, bool) {
         let file = CsvTable::parse(text.as_bytes(), Header::Auto).unwrap();
         (file.names.is_some(), file.note().is_some())
+    }
+
+    #[test]
+    fn columns_are_aligned_by_unique_names() {
+        let table = |text: &str| CsvTable::parse(text.as_bytes(), Header::Yes).unwrap();
+        let train = table("a,b,c\n1,2,3\n");
+        let cells = |table: &CsvTable| {
+            let all = table.integers(&table.all(), &[]).unwrap();
+            all.to_vec2::<i64>().unwrap()
+        };
+        let val = table("c,a,b\n3,1,2\n6,4,5\n").aligned(&train).unwrap();
+        assert_eq!(cells(&val), [[1, 2, 3], [4, 5, 6]]);
+        assert_eq!(val.names().unwrap(), ["a", "b", "c"]);
+        // The line of an error is that of the file.
+        let val = table("c,a,b\n3,1,2\n6,x,5\n").aligned(&train).unwrap();
+        let error = val.numbers(&[0]).unwrap_err().to_string();
+        assert!(error.contains("`x` in line 3, column `a`"), "{error}");
+        // Without names on one side the order counts.
+        let plain = CsvTable::parse(b"3,1,2\n", Header::No).unwrap();
+        assert_eq!(cells(&plain.aligned(&train).unwrap()), [[3, 1, 2]]);
+        for (text, said) in [
+            ("a,c\n1,3\n", "no column `b`"),
+            ("c,a,d\n3,1,2\n", "no column `b`"),
+            (
+                "d,c,a,b\n0,3,1,2\n",
+                "column `d` is not in the training data",
+            ),
+            ("c,a,b,a\n3,1,2,1\n", "found `a` twice"),
+        ] {
+            let error = table(text).aligned(&train).unwrap_err().to_string();
+            assert!(error.contains(said), "{text}: {error}");
+        }
+        // Equal names need no order, even if they are not unique.
+        let twice = table("a,a,b\n1,2,3\n");
+        assert_eq!(cells(&twice.clone().aligned(&twice).unwrap()), [[1, 2, 3]]);
+        let error = table("a,b,a\n1,2,3\n").aligned(&twice).unwrap_err();
+        assert!(error.to_string().contains("found `a` twice"), "{error}");
     }
 
     #[test]

@@ -73,6 +73,41 @@ fn a_csv_file_trains_the_same_as_arrays() {
     );
 }
 
+/// A validation has the numbers that it has with the columns in the order of the training data.
+#[test]
+fn columns_of_the_validation_are_taken_by_their_names() {
+    let desk = Desk::new("ff_adam_default");
+    let val = csv(&desk, "val", None);
+    let moved = val.lines().map(|line| {
+        let mut cells: Vec<&str> = line.split(',').collect();
+        cells.rotate_right(2);
+        format!("{}\n", cells.join(","))
+    });
+    let moved: String = moved.collect();
+    assert!(moved.starts_with("d,class,a,b,c\n"));
+    fs::write(desk.path("train.csv"), csv(&desk, "train", None)).unwrap();
+    fs::write(desk.path("other.csv"), moved.replace("class", "kind")).unwrap();
+    fs::write(desk.path("moved.csv"), moved).unwrap();
+    let config = desk.fixture.join("run.yaml");
+    let config = config.to_str().unwrap();
+    let train = |val: &str| {
+        let size = desk.about["loader"]["train"]["batch_size"].to_string();
+        let seed = desk.about["init_seed"].to_string();
+        let words = ["train", config, "--data", "train.csv", "--val", val];
+        let more = ["--batch-size", &size, "--init-seed", &seed, "--json"];
+        let threads = ["--threads", "1", "--root", "names", "--quiet"];
+        desk.nnx(&[&words[..], &more, &threads].concat())
+    };
+    let arrays = object(&mut desk.train("arrays", &["--quiet"]));
+    let done = train("moved.csv");
+    assert!(done.status.success(), "{done:?}");
+    let said: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!(said["last"]["val_edp"], arrays["last"]["val_edp"]);
+    let told = String::from_utf8(train("other.csv").stdout).unwrap();
+    assert!(told.contains("no column `class`"), "{told}");
+    assert!(told.contains("other.csv"), "{told}");
+}
+
 /// A CSV file may have the names of the classes, and is split into three parts.
 #[test]
 fn classes_have_names_and_a_split_keeps_a_test() {

@@ -13,21 +13,62 @@ fn signal(child: &Child, name: &str) {
     assert!(status.success());
 }
 
-/// Waits until a training has saved an epoch.
-fn wait_for_an_epoch(desk: &Desk, root: &str, id: &str) {
-    let history = desk
-        .path(root)
-        .join("runs")
-        .join(id)
-        .join("checkpoints/last.pt.manifest.json");
+/// Waits until so many runs have saved an epoch.
+fn wait_for_runs(desk: &Desk, root: &str, count: usize) {
+    let runs = desk.path(root).join("runs");
     let begin = Instant::now();
-    while !history.exists() {
+    let saved = || {
+        let runs = std::fs::read_dir(&runs).into_iter().flatten();
+        runs.map(|run| run.unwrap())
+            .filter(|run| run.file_type().unwrap().is_dir())
+            .filter(|run| {
+                run.path()
+                    .join("checkpoints/last.pt.manifest.json")
+                    .exists()
+            })
+            .count()
+    };
+    while saved() < count {
         assert!(
             begin.elapsed() < Duration::from_secs(120),
             "no epoch was saved"
         );
         sleep(Duration::from_millis(2));
     }
+}
+
+/// Interrupts a training when so many runs have saved an epoch, and gives the words to go on with.
+fn interrupted_words(desk: &Desk, command: &mut Command, runs: usize) -> String {
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    wait_for_runs(desk, "plan", runs);
+    signal(&child, "-INT");
+    let done = child.wait_with_output().unwrap();
+    let told = String::from_utf8(done.stderr).unwrap();
+    assert_eq!(done.status.code(), Some(130), "{told}");
+    let (_, words) = told.trim_end().split_once("go on with: nnx ").expect(&told);
+    words.to_owned()
+}
+
+/// The sessions of a plan have one number of epochs, so that the command has none of its own.
+#[test]
+fn a_plan_goes_on_with_its_own_number_of_epochs() {
+    let desk = Desk::new("ff_adam_default");
+    let config = desk.config_of_epochs(100_000);
+    let text = std::fs::read_to_string(&config).unwrap();
+    let id = nnx::NNRun::from_yaml(&text).unwrap().id().to_owned();
+    interrupted_words(&desk, &mut desk.train_as(&config, "plan", &["--quiet"]), 1);
+    let epochs = "  n_epochs: 100000\n";
+    let planned = text.replace(epochs, &format!("{epochs}  resume_epochs: planned\n"));
+    assert_ne!(planned, text);
+    let config = desk.path("planned.yaml");
+    std::fs::write(&config, planned).unwrap();
+    let words = ["--quiet", "--resume", &id];
+    let words = interrupted_words(&desk, &mut desk.train_as(&config, "plan", &words), 2);
+    assert!(!words.contains("--epochs"), "{words}");
+    // The printed command is not refused.
+    let mut command = desk.in_shell(&words);
+    interrupted_words(&desk, &mut command, 3);
 }
 
 #[test]
@@ -42,7 +83,7 @@ fn an_interrupted_training_goes_on_as_if_it_had_not_been() {
         let mut command = desk.train_as(&config, root, &["--quiet"]);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = command.spawn().unwrap();
-        wait_for_an_epoch(&desk, root, &id);
+        wait_for_runs(&desk, root, 1);
         sleep(Duration::from_millis(50));
         signal(&child, name);
         let done = child.wait_with_output().unwrap();
@@ -87,7 +128,7 @@ fn json_says_that_a_training_was_interrupted() {
     let mut command = desk.train_as(&config, "json", &["--quiet", "--json"]);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().unwrap();
-    wait_for_an_epoch(&desk, "json", &id);
+    wait_for_runs(&desk, "json", 1);
     signal(&child, "-INT");
     let done = child.wait_with_output().unwrap();
     assert_eq!(done.status.code(), Some(130));
