@@ -1,6 +1,6 @@
-//! A candle model of your own with the weights of a `.pt` file:
+//! A candle model of your own with the weights of a checkpoint:
 //!
-//! `cargo run -p nnx-checkpoint --features candle --example candle_model -- tests/fixtures/nnx-0.4.1/checkpoints/ff_relu.pt layers.2`
+//! `cargo run -p nnx-checkpoint --features candle --example candle_model -- tests/fixtures/nnx-0.4.1/checkpoints/ff_relu.safetensors layers.2`
 //!
 //! The second word is the name of a `torch.nn.Linear` in the file.
 
