@@ -95,37 +95,10 @@ impl MergedMetadata {
                     if self.listed > limits.max_chunks {
                         return Err(Error::limit("max_chunks", limits.max_chunks, self.listed));
                     }
-                    let mut chunks = Vec::new();
-                    for chunk in list {
-                        let chunk = chunk.index_of(Kind::Chunk);
-                        let chunk = chunk.and_then(|chunk| at(&tables.chunks, chunk));
-                        let chunk = chunk
-                            .filter(|chunk| chunk.offsets != NOTHING && chunk.sizes != NOTHING)
-                            .ok_or_else(|| {
-                                Error::distributed(
-                                    DistributedFault::NotMetadata,
-                                    "a chunk without offsets or sizes",
-                                )
-                            })?;
-                        let info = lookup.find(tables, name, chunk.offsets).ok_or_else(|| {
-                            let offsets = tables.ints.get(chunk.offsets);
-                            no_entry(&format!("the chunk with the offsets {offsets:?}"))
-                        });
-                        // Numbers of dimensions that differ are told first, by their own name.
-                        let (offsets, sizes) = (chunk.offsets, chunk.sizes);
-                        cover::check_box(
-                            &tables.ints.get(row.size),
-                            &ChunkBox {
-                                offsets: tables.ints.get(offsets),
-                                sizes: tables.ints.get(sizes),
-                            },
-                        )?;
-                        chunks.push(StoredChunk {
-                            offsets,
-                            sizes,
-                            info: info?,
-                        });
-                    }
+                    let chunks = list
+                        .iter()
+                        .map(|chunk| lookup.chunk(tables, name, row, chunk.index_of(Kind::Chunk)))
+                        .collect::<Result<Vec<_>>>()?;
                     self.add_tensor(tables, name, *row, &chunks)
                 }
                 _ => Err(Error::distributed(
@@ -291,6 +264,41 @@ impl Lookup {
         let row = at(&tables.indices, index);
         row.map_or((NOTHING, &[]), |row| {
             (row.name, offsets(tables, row.offsets))
+        })
+    }
+
+    /// A chunk of a tensor, by its number.
+    ///
+    /// # Errors
+    /// When it is not within its tensor, or nothing says where it is.
+    fn chunk(
+        &self,
+        tables: &Tables,
+        name: u32,
+        tensor: &tables::TensorRow,
+        number: Option<u32>,
+    ) -> Result<StoredChunk> {
+        let row = number.and_then(|number| at(&tables.chunks, number));
+        let row = row.filter(|row| row.offsets != NOTHING && row.sizes != NOTHING);
+        let row = row.ok_or_else(|| {
+            Error::distributed(
+                DistributedFault::NotMetadata,
+                "a chunk without offsets or sizes",
+            )
+        })?;
+        // Numbers of dimensions that differ are told first, by their own name.
+        let chunk = ChunkBox {
+            offsets: tables.ints.get(row.offsets),
+            sizes: tables.ints.get(row.sizes),
+        };
+        cover::check_box(&tables.ints.get(tensor.size), &chunk)?;
+        let info = self.find(tables, name, row.offsets);
+        Ok(StoredChunk {
+            offsets: row.offsets,
+            sizes: row.sizes,
+            info: info.ok_or_else(|| {
+                no_entry(&format!("the chunk with the offsets {:?}", chunk.offsets))
+            })?,
         })
     }
 

@@ -2,6 +2,8 @@
 //!
 //! Source: `torch/distributed/tensor/placement_types.py` and `device_mesh.py`.
 
+use std::collections::HashSet;
+
 use super::whole::WholeTensor;
 use crate::Dtype;
 use crate::Tensor;
@@ -214,11 +216,15 @@ impl<'a> DTensor<'a> {
     }
 }
 
+/// The elements of all runs.
+fn total(runs: &[Run]) -> usize {
+    let lens = runs.iter().map(|run| run.1);
+    lens.fold(0, usize::saturating_add)
+}
+
 /// Piece `number` of `count`, as `torch.chunk` cuts: equal ceilings, the last ones short or empty.
 fn cut(runs: &[Run], count: usize, number: usize) -> Vec<Run> {
-    let len = runs
-        .iter()
-        .fold(0usize, |sum, run| sum.saturating_add(run.1));
+    let len = total(runs);
     let part = len.div_ceil(count.max(1));
     let (mut skip, mut left) = (part.saturating_mul(number), part);
     let mut cut = Vec::new();
@@ -295,7 +301,7 @@ pub(super) fn join(ranks: &[DTensor<'_>]) -> Result<WholeTensor> {
     let Some(first) = ranks.first() else {
         return Err(Error::malformed("a tensor of no rank"));
     };
-    let mut seen: Vec<Vec<Vec<Run>>> = Vec::new();
+    let mut seen = HashSet::new();
     let mut boxes = Vec::new();
     let mut chunks = Vec::new();
     for rank in ranks {
@@ -320,13 +326,7 @@ pub(super) fn join(ranks: &[DTensor<'_>]) -> Result<WholeTensor> {
             continue;
         };
         let places = rank.places(&coordinates)?;
-        let lens: Vec<usize> = places
-            .iter()
-            .map(|runs| {
-                runs.iter()
-                    .fold(0usize, |sum, run| sum.saturating_add(run.1))
-            })
-            .collect();
+        let lens: Vec<usize> = places.iter().map(|runs| total(runs)).collect();
         let is_empty = rank.local.elements() == 0 && lens.contains(&0);
         if rank.local.shape() != lens && !is_empty {
             return Err(error(
@@ -352,7 +352,7 @@ pub(super) fn join(ranks: &[DTensor<'_>]) -> Result<WholeTensor> {
             continue;
         }
         add_chunks(&rank.local, &places, &mut boxes, &mut chunks)?;
-        seen.push(places);
+        seen.insert(places);
     }
     WholeTensor::new(first.dtype, &first.shape, &boxes, chunks)
 }
@@ -378,8 +378,7 @@ fn add_chunks(
         for (runs, &stride) in places.iter().zip(local.strides()) {
             let which = rest.checked_rem(runs.len()).unwrap_or(0);
             rest = rest.checked_div(runs.len()).unwrap_or(0);
-            let before = runs.iter().take(which);
-            let before = before.fold(0usize, |sum, run| sum.saturating_add(run.1));
+            let before = total(runs.get(..which).unwrap_or(runs));
             let &(offset, size) = runs.get(which).unwrap_or(&(0, 0));
             start = start.saturating_add(before.saturating_mul(stride));
             offsets.push(offset);
